@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettings, find_agents
+from tests.simulator.base.rows import for_each
 
 HEAD = """
 from google.adk.agents import LlmAgent
@@ -45,10 +46,8 @@ def test_what_a_file_lists_is_found(tmp_path: Path, source: str, names: list[str
 
 def test_a_config_is_kept_as_it_was_written(tmp_path: Path) -> None:
     """Name, agent, App and path are the file's own; a relative path counts from the working directory."""
-    source = (
-        "AGENTS = [SimulatedAgentConfig('Mine', App(name='app', root_agent=LlmAgent(name='a')), 'x.json')]"
-    )
-    (entry,) = listed(tmp_path / "agents.py", source)
+    config = "SimulatedAgentConfig('Mine', App(name='app', root_agent=LlmAgent(name='a')), 'x.json')"
+    (entry,) = listed(tmp_path / "agents.py", f"AGENTS = [{config}]")
     assert entry.config
     assert (entry.config.name, entry.config.app_name, entry.config.root_agent.name) == ("Mine", "app", "a")
     assert entry.config.resolve_eval_set_path() == Path.cwd() / "x.json"
@@ -102,7 +101,7 @@ def test_a_file_that_fails_is_one_entry_with_what_and_where(
     assert [entry.state for entry in demos] == ["ready"] * 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "words"),
     [
         ("nowhere.py", "does not exist"),
@@ -120,25 +119,21 @@ def test_a_file_or_module_that_is_not_there_is_named(name: str, words: str) -> N
     assert name in (entry.error or "")
 
 
-def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
-    """As for a script, modules beside the file are found; those of another file's folder are not mixed up."""
-    for side in ("east", "west"):
-        (tmp_path / side).mkdir()
-        (tmp_path / side / "beside_it.py").write_text(f"NAME = {side!r}\n", encoding="utf-8")
-    source = "from beside_it import NAME\nAGENTS = [config(NAME)]"
-    names = [listed(tmp_path / side / "agents.py", source)[0].name for side in ("east", "west", "east")]
-    assert names == ["east", "west", "east"]
+def test_a_file_imports_what_lies_beside_it_and_in_its_project(tmp_path: Path) -> None:
+    """As for a script, modules beside the file are found; those of another file's folder are not mixed up.
 
-
-def test_a_file_finds_the_modules_of_its_project(tmp_path: Path) -> None:
-    """As an agent's folder does: in the folders above it, and in their `src`."""
+    As an agent's folder does, it finds those in the folders above it, and in their `src`.
+    """
     (tmp_path / ".git").mkdir()
-    for folder in ("studio", "src/helper_of_files"):
+    for folder in ("east", "west", "src/helper_of_files"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "src" / "helper_of_files" / "names.py").write_text("NAME = 'found'\n", encoding="utf-8")
-    source = "from helper_of_files.names import NAME\nAGENTS = [config(NAME)]"
-    (entry,) = listed(tmp_path / "studio" / "agents.py", source)
-    assert (entry.name, entry.error) == ("found", None)
+        (tmp_path / folder / "beside_it.py").write_text(f"NAME = {folder!r}\n", encoding="utf-8")
+    source = "from {} import NAME\nAGENTS = [config(NAME.replace('/', '_'))]"
+    beside = source.format("beside_it")
+    names = [listed(tmp_path / side / "agents.py", beside)[0].name for side in ("east", "west", "east")]
+    assert names == ["east", "west", "east"]
+    (entry,) = listed(tmp_path / "east" / "agents.py", source.format("helper_of_files.beside_it"))
+    assert (entry.name, entry.error) == ("src_helper_of_files", None)
 
 
 def test_a_module_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,99 +14,94 @@ from simulator.agents import find_agents
 from simulator.agents.load_advice import advice, pip_install
 from simulator.agents.placeholder_credentials import VARIABLE, placeholder_credentials
 from simulator.base.secret_masking import without_secrets
+from tests.simulator.base.rows import for_each
 
 PYTHON = Path("/project/.venv/bin/python")
 MISSING = "ModuleNotFoundError: No module named {!r} (agent.py, line 3)"
 
 
-def told(folder: Path, words: str, **files: str) -> str:
+def told(folder: Path, words: str, files: dict[str, str] | None = None) -> str:
     """Return the advice for an agent in a project with these files."""
     agent = folder / "app"
     agent.mkdir()
     (folder / ".git").mkdir()
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
+    for name, text in (files or {}).items():
+        (folder / name).write_text(text)
     return advice(words, agent, PYTHON)
 
 
+def lists(text: str) -> dict[str, str]:
+    """Return the files of a project that needs something."""
+    return {"requirements.txt": f"# ours\nother\n{text}  # needed\n-e .\n"}
+
+
+PROJECTS = (
+    "[project]\nname='x'\ndependencies=['requests>=2']",
+    "[project.optional-dependencies]\nweb=['requests>=2']",
+    "[dependency-groups]\ndev=[{include-group='x'}, 'requests>=2']",
+    "[tool.poetry.dependencies]\nrequests='>=2'\nlocal={path='x'}",
+)
+BROKEN = ("project = 5", "[project]\ndependencies = 5", "not toml", "[tool]\npoetry = 1")
+FROM_LIST = f"{PYTHON} -m pip install -r {{}}/requirements.txt"
+TELLS = (
+    'ImportError: it needs pandas. Please install it by running: pip install "sdk[eval]" (agent.py, line 1)'
+)
+NO_NAME = "ImportError: cannot import name 'Old' from '{}' (agent.py, line 2)"
+NO_PART = (
+    "ImportError: cannot import name 'firestore' from 'google.cloud' (unknown location) (agent.py, line 2)"
+)
+NEARER = {"app/requirements.txt": "google-cloud-firestore==2.19\n", **lists("thing==2")}
+OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-adk==1.9.0")
+
+
 @pytest.mark.parametrize(
-    ("module", "listed"),
+    ("words", "files", "begins", "ends"),
     [
-        ("dotenv", "python-dotenv>=1"),
-        ("google.cloud.bigquery", "google-cloud-bigquery==3.2"),
-        ("my_tool.parts", "My.Tool"),
+        ("dotenv", lists("python-dotenv>=1"), "requirements.txt lists python-dotenv>=1. ", FROM_LIST),
+        (
+            "google.cloud.x",
+            lists("google-cloud-x==3.2"),
+            "requirements.txt lists google-cloud-x==3.2. ",
+            FROM_LIST,
+        ),
+        ("my_tool.parts", lists("My.Tool"), "requirements.txt lists My.Tool. ", FROM_LIST),
+        *(
+            ("requests", {"pyproject.toml": text}, "pyproject.toml lists requests>=2", " install {}")
+            for text in PROJECTS
+        ),
+        *(
+            ("requests", {"pyproject.toml": text}, "If pyproject.toml lists the missing", "")
+            for text in BROKEN
+        ),
+        ("bs4", lists("beautifulsoup4"), "If requirements.txt lists", ""),
+        ("bs4", {}, "", ""),
+        ("a2a.client", {}, "", " install 'google-adk[a2a]'"),
+        ("mcp", {}, "", " install 'google-adk[mcp]'"),
+        (TELLS, lists("pandas"), "", f"{PYTHON} -m pip install 'sdk[eval]'"),
+        (NO_PART, NEARER, "requirements.txt lists google-cloud-firestore==2.19. ", "/app/requirements.txt"),
+        (NO_NAME.format("thing.parts"), lists("thing==2"), "", " install thing==2"),
+        *(
+            (words, lists(pin), f"The project asks for {pin}. ", "needs google-adk 2.11 or newer")
+            for words in (NO_NAME.format("google.adk.agents"), "google.adk.new")
+            for pin in OLD_PINS
+        ),
     ],
 )
-def test_what_the_project_lists_is_installed(tmp_path: Path, module: str, listed: str) -> None:
-    """The requirement is named, and the line installs all that the file lists."""
-    line = told(
-        tmp_path, MISSING.format(module), requirements_txt=f"# ours\nother\n{listed}  # needed\n-e .\n"
-    )
-    assert line.startswith(f"requirements.txt lists {listed}. ")
-    assert line.endswith(f"{PYTHON} -m pip install -r {tmp_path / 'requirements.txt'}")
+def test_what_lets_an_agent_load_is_named(
+    tmp_path: Path, words: str, files: dict[str, str], begins: str, ends: str
+) -> None:
+    """What the project lists is installed, with all that it lists; else the extra of ADK, unless the error itself says how.
+
+    A broken list, which is somebody's file, hides nothing; a pin that cannot play is not installed, as that would end in the next
+    error; and a package that nothing names is not made up.
+    """
+    line = told(tmp_path, words if ":" in words else MISSING.format(words), files)
+    assert line.startswith(begins)
+    assert line.endswith(ends.format(tmp_path))
+    assert bool(line) is bool(begins or ends)
 
 
-@pytest.mark.parametrize(
-    "project",
-    [
-        "[project]\nname='x'\ndependencies=['requests>=2']",
-        "[project.optional-dependencies]\nweb=['requests>=2']",
-        "[dependency-groups]\ndev=[{include-group='x'}, 'requests>=2']",
-        "[tool.poetry.dependencies]\nrequests='>=2'\nlocal={path='x'}",
-    ],
-)
-def test_each_way_to_list_is_read(tmp_path: Path, project: str) -> None:
-    """Of a project with a `pyproject.toml` the project itself is installed."""
-    line = told(tmp_path, MISSING.format("requests"), pyproject_toml=project)
-    assert "pyproject.toml lists requests>=2" in line
-    assert line.endswith(f" install {tmp_path}")
-
-
-@pytest.mark.parametrize(
-    "project", ["project = 5", "[project]\ndependencies = 5", "not toml", "[tool]\npoetry = 1"]
-)
-def test_a_broken_list_does_not_hide_the_agents_own_error(tmp_path: Path, project: str) -> None:
-    """It is somebody's file, and lists nothing that is known."""
-    line = told(tmp_path, MISSING.format("requests"), pyproject_toml=project)
-    assert line.startswith("If pyproject.toml lists the missing package")
-
-
-def test_a_package_that_nothing_names_is_not_made_up(tmp_path: Path) -> None:
-    """A file that may list it under another name is named so; without one there is no line."""
-    assert told(tmp_path, MISSING.format("bs4"), requirements_txt="beautifulsoup4").startswith(
-        "If requirements.txt lists"
-    )
-    (tmp_path / "requirements.txt").unlink()
-    assert advice(MISSING.format("bs4"), tmp_path / "app", PYTHON) == ""
-
-
-@pytest.mark.parametrize(("module", "extra"), [("a2a.client", "a2a"), ("mcp", "mcp")])
-def test_what_an_extra_of_adk_brings_is_installed_with_it(tmp_path: Path, module: str, extra: str) -> None:
-    """Unless the project lists it."""
-    assert told(tmp_path, MISSING.format(module)).endswith(f" install 'google-adk[{extra}]'")
-
-
-def test_what_the_error_itself_tells_comes_first(tmp_path: Path) -> None:
-    """A library that says how it is installed knows best."""
-    words = 'ImportError: it needs pandas. Please install it by running: pip install "sdk[eval]" (agent.py, line 1)'
-    assert told(tmp_path, words, requirements_txt="pandas").endswith(f"{PYTHON} -m pip install 'sdk[eval]'")
-
-
-def test_a_pin_below_what_plays_is_named(tmp_path: Path) -> None:
-    """An import from another ADK is no missing package; of other packages the listed version is installed."""
-    words = "ImportError: cannot import name 'Old' from 'google.adk.tools' (agent.py, line 2)"
-    line = told(tmp_path, words, requirements_txt="google-adk==1.9.0\nthing==2")
-    assert "google-adk==1.9.0" in line
-    assert "2.11" in line
-    part = "ImportError: cannot import name 'firestore' from 'google.cloud' (unknown location) (agent.py, line 2)"
-    (tmp_path / "app" / "requirements.txt").write_text("google-cloud-firestore==2.19\n")
-    assert "requirements.txt lists google-cloud-firestore==2.19. " in advice(part, tmp_path / "app", PYTHON)
-    (tmp_path / "app" / "requirements.txt").unlink()
-    thing = advice("ImportError: cannot import name 'Old' from 'thing.parts' (x)", tmp_path / "app", PYTHON)
-    assert thing.endswith(" install thing==2")
-
-
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         "KeyError: 'MAPS_API_KEY' (agent.py, line 2)",
@@ -114,35 +109,20 @@ def test_a_pin_below_what_plays_is_named(tmp_path: Path) -> None:
         "RuntimeError: Please set MAPS_API_KEY in .env (agent.py, line 2)",
     ],
 )
-def test_an_unset_variable_gets_a_line_that_lets_the_agent_load(tmp_path: Path, words: str) -> None:
-    """ADK reads the file; no mask of secrets makes the line useless."""
-    line = told(tmp_path, words)
-    file = tmp_path / "app" / ".env"
+def test_an_unset_variable_gets_a_line_that_lets_the_agent_load(
+    tmp_path_factory: pytest.TempPathFactory, words: str
+) -> None:
+    """ADK reads the file; no mask of secrets makes the line useless. It goes where ADK reads the others: a nearer file would hide that."""
+    folder = tmp_path_factory.mktemp("project")
+    line = told(folder, words)
+    file = folder / "app" / ".env"
     assert line.endswith(f">> {file}")
     assert without_secrets(line) == line
     file.write_text("OTHER=kept")
     assert subprocess.run(["sh", "-ec", line.partition(": ")[2]], check=False).returncode == 0
     assert dotenv_values(file) == {"OTHER": "kept", "MAPS_API_KEY": "placeholder"}
-
-
-def test_an_unset_variable_goes_where_adk_reads_the_others(tmp_path: Path) -> None:
-    """A file nearer to the agent would hide that of its project."""
-    (tmp_path / ".env").write_text("OTHER=kept\n")
-    assert told(tmp_path, "KeyError: 'MAPS_API_KEY' (agent.py, line 2)").endswith(f">> {tmp_path / '.env'}")
-
-
-@pytest.mark.parametrize("pin", ["google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0"])
-@pytest.mark.parametrize(
-    "words",
-    [
-        "ImportError: cannot import name 'Other' from 'google.adk.agents' (agent.py, line 1)",
-        "ModuleNotFoundError: No module named 'google.adk.new' (agent.py, line 1)",
-    ],
-)
-def test_a_pin_that_cannot_play_is_named_and_not_installed(tmp_path: Path, pin: str, words: str) -> None:
-    """A line that installs it would end in the next error."""
-    line = told(tmp_path, words, requirements_txt=f"{pin}\n")
-    assert line == f"The project asks for {pin}. The studio needs google-adk 2.11 or newer"
+    file.rename(folder / ".env")
+    assert advice(words, folder / "app", PYTHON).endswith(f">> {folder / '.env'}")
 
 
 def test_an_environment_without_pip_is_installed_into_by_uv(tmp_path: Path) -> None:
@@ -167,14 +147,17 @@ root_agent = LlmAgent(name="shop", model="gemini-2.5-flash")
 def test_an_agent_that_asks_for_credentials_at_import_loads_where_somebody_chose_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Off by default: then both ways are told. What was set for it is gone once it is loaded."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "agent.py").write_text(AGENT)
-    (tmp_path / "shop" / "__init__.py").write_text("from . import agent\n")
+    """Off by default: then both ways are told. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
+    for name, source in (("shop", AGENT), ("lacks", "import nothing_of_that_name\nroot_agent = None\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.py").write_text(source)
+        (tmp_path / name / "__init__.py").write_text("from . import agent\n")
+    (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
-    (entry,) = find_agents(tmp_path, demos=False)
-    assert "gcloud auth application-default login" in str(entry.error)
-    assert VARIABLE in str(entry.error)
+    lacks, shop = find_agents(tmp_path, demos=False)
+    assert f"{sys.executable} -m venv {tmp_path / '.venv'}" in str(lacks.error)
+    assert "gcloud auth application-default login" in str(shop.error)
+    assert VARIABLE in str(shop.error)
     monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(tmp_path / "shop", demos=False)
     assert entry.error is None
@@ -195,12 +178,3 @@ def test_credentials_that_are_set_stay(tmp_path: Path) -> None:
     with placeholder_credentials(gone):
         assert Path(gone["GOOGLE_APPLICATION_CREDENTIALS"]).is_file()
     assert gone["GOOGLE_APPLICATION_CREDENTIALS"] == str(tmp_path / "gone.json")
-
-
-def test_an_agent_that_this_process_loads_gets_the_line_too(tmp_path: Path) -> None:
-    """On the command line as on the page."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "agent.py").write_text("import nothing_of_that_name\nroot_agent = None\n")
-    (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
-    (entry,) = find_agents(tmp_path, demos=False)
-    assert f"{sys.executable} -m venv {tmp_path / '.venv'}" in str(entry.error)
