@@ -79,6 +79,11 @@ def begun(config: KernelAgentConfig) -> RemoteSimulation:
     return RemoteSimulation.open(config, seats=PERSON, seed="seed")
 
 
+def let_go(home: Path) -> None:
+    """Let the agent's code go on that was asked to hold."""
+    (home / "desk" / "let_go").touch()
+
+
 def until(simulation: LiveSimulation, holds: Callable[[], bool]) -> None:
     """Wait for something to become true in a session."""
     try:

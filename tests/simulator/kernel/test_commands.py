@@ -57,25 +57,22 @@ def written(home: Path, *options: str) -> Path:
     return out
 
 
+def listed(home: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> KernelAgentConfig:
+    """Return the agent as a page has it whose server was told of this folder."""
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    config = catalogue().config(name)
+    assert isinstance(config, KernelAgentConfig)
+    return config
+
+
 @pytest.mark.long
-def test_a_script_is_run_with_the_projects_python(
+def test_a_script_is_run_and_its_case_evaluated_with_the_projects_python(
     tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The written case passes its replay there, and no tool runs."""
+    """The written case passes its replay there, `adk eval` there passes it, and no tool runs."""
     home = project(tmp_path / "agents")
-    written(home, "--python", str(python), "--json")
+    out = written(home, "--python", str(python), "--json")
     assert json.loads(capsys.readouterr().out)["verified"]
-    assert not (home / "desk" / "ran.txt").exists()
-
-
-@pytest.mark.long
-def test_a_case_is_evaluated_with_the_projects_python(
-    tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`adk eval` there passes it."""
-    home = project(tmp_path / "agents")
-    out = written(home)
-    capsys.readouterr()
     given = [str(home / "desk"), "--python", str(python), str(out)]
     assert evaluate([*given, "--models", "recorded", "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"] == 1
@@ -93,9 +90,7 @@ def test_what_lacks_there_is_told_with_the_line_to_paste(tmp_path: Path) -> None
 def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To its end, in a session that people see."""
     home = project(tmp_path / "agents", name="scripted")
-    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
-    config = catalogue().config("scripted")
-    assert isinstance(config, KernelAgentConfig)
+    config = listed(home, "scripted", monkeypatch)
     live = open_script(ScriptForm(agent="scripted", text=SCRIPT), config)
     assert isinstance(live.simulation, RemoteSimulation)
     script = live.script
@@ -132,10 +127,7 @@ def test_a_recorded_case_plays_in_the_kernel_of_the_page(
 ) -> None:
     """With what was recorded: nobody is asked, no tool runs, and the answers are the recorded ones."""
     home = project(tmp_path / "agents")
-    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
-    out = written(home)
-    config = catalogue().config("desk")
-    assert isinstance(config, KernelAgentConfig)
+    out, config = written(home), listed(home, "desk", monkeypatch)
     assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
     live = open_recorded(RecordedForm(agent="desk", path=str(out), case="lost"), config)
     played = live.script

@@ -124,13 +124,16 @@ def _stopped(simulation: RemoteSimulation) -> None:
 
 
 @pytest.mark.parametrize("worst", WORST.values(), ids=WORST)
-def test_a_turn_that_does_its_worst_holds_up_nobody_else(
-    worst: str, beside: KernelAgentConfig, tmp_path: Path
+def test_what_does_its_worst_holds_up_nobody_else(
+    worst: str, beside: KernelAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session beside it goes on during it and after it; its own keeps what was recorded and can be stopped."""
+    """In a turn a session beside it goes on during it and after it; its own keeps what was recorded and can be stopped.
+
+    An import gives an agent, or the error that it cannot be loaded, before the limit.
+    """
     waits = begun(beside)
     assert waits.query("Hello", wait=PATIENCE)
-    config = config_of(project(tmp_path / "mine", _written(worst), "worst"), "worst")
+    config = config_of(project(tmp_path / "turn", _written(worst), "worst"), "worst")
     simulation = begun(config)
     with contextlib.suppress(ValueError):  # a SimulationError or a KernelError says what happened
         simulation.query("go", wait=1.0)
@@ -141,19 +144,9 @@ def test_a_turn_that_does_its_worst_holds_up_nobody_else(
     _stopped(simulation)
     config.kernels.end()
     _goes_on(beside)
-    beside.kernels.end()
-    wait_until(lambda: not _processes(), what="the end of what it started", seconds=PATIENCE)
-
-
-@pytest.mark.parametrize("worst", WORST.values(), ids=WORST)
-def test_an_import_that_does_its_worst_holds_up_nobody_else(
-    worst: str, beside: KernelAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It gives an agent, or the error that it cannot be loaded, before the limit."""
     monkeypatch.setattr(agent_kernels, "LOAD_SECONDS", 5.0)
-    home = project(tmp_path / "mine", _written(worst, "worst()"), "worst")
     with contextlib.suppress(AgentLoadError):
-        config_of(home, "worst").kernels.end()
+        config_of(project(tmp_path / "import", _written(worst, "worst()"), "worst"), "worst").kernels.end()
     _goes_on(beside)
     beside.kernels.end()
     wait_until(lambda: not _processes(), what="the end of what it started", seconds=PATIENCE)

@@ -53,6 +53,13 @@ def ended() -> Iterator[list[AgentCatalogue]]:
             entry.config.kernels.end()
 
 
+def of_kernel(agents: AgentCatalogue, name: str) -> KernelAgentConfig:
+    """Return an agent that is in a kernel."""
+    config = agents.config(name)
+    assert isinstance(config, KernelAgentConfig)
+    return config
+
+
 @pytest.mark.long
 def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
     tmp_path: Path, ended: list[AgentCatalogue]
@@ -68,8 +75,7 @@ def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
         ("first", "ready"),
         ("desk (file)", "ready"),
     ]
-    config = agents.config("desk (file)")
-    assert isinstance(config, KernelAgentConfig)
+    config = of_kernel(agents, "desk (file)")
     assert config.resolve_eval_set_path() == Path.cwd() / "sets" / "x.evalset.json"
     assert config.kernels.running is None
     simulation = begun(config)
@@ -98,32 +104,23 @@ def test_a_file_that_fails_says_what_it_says_here_and_is_run_again(
 
 
 def test_the_demos_play_with_their_data(ended: list[AgentCatalogue]) -> None:
-    """As they do in this process."""
+    """As they do in this process. An input schema is held to by the agent's own code: the approver's takes words too."""
     ended.append(agents := catalogue_of(demos=True))
     assert [entry.state for entry in agents.load_all()] == ["ready"] * len(DEMOS)
-    config = agents.config("order_desk")
-    assert isinstance(config, KernelAgentConfig)
-    simulation = begun(config)
+    simulation = begun(of_kernel(agents, "order_desk"))
     assert simulation.environment.world().given.tables
     simulation.close()
-
-
-def test_an_input_schema_is_held_to_by_the_agents_own_code(ended: list[AgentCatalogue]) -> None:
-    """The approver's takes words too, which its JSON schema does not tell."""
-    ended.append(agents := catalogue_of(demos=True))
-    config = agents.config("expense_approver")
-    assert isinstance(config, KernelAgentConfig)
-    config.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
+    approver = of_kernel(agents, "expense_approver")
+    approver.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
     with pytest.raises(UnfitMessageError, match="employee_id"):
-        config.check_message('{"department": "engineering"}')
+        approver.check_message('{"department": "engineering"}')
 
 
 def test_a_model_is_looked_for_where_the_agent_is(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
     """The agent's module knows `talker-1`, which this process does not; a name that nobody knows is told."""
     write_talking_agent(tmp_path / "agents")
     ended.append(agents := catalogue_of(agents_dir=tmp_path / "agents"))
-    config = agents.config("talking")
-    assert isinstance(config, KernelAgentConfig)
+    config = of_kernel(agents, "talking")
     assert model_problem_for(config, "talker-1") is None
     assert "nobody-knows-me" in (model_problem_for(config, "nobody-knows-me") or "")
 
@@ -185,8 +182,7 @@ def test_of_many_agents_few_processes_stay(
     for number in range(3):
         project(tmp_path, DESK, f"desk_{number}")
     ended.append(agents := catalogue_of(agents_dir=tmp_path))
-    first = agents.config("desk_0")
-    assert isinstance(first, KernelAgentConfig)
+    first = of_kernel(agents, "desk_0")
     simulation = begun(first)
     configs = [entry.config for entry in agents.load_all()]
     alive = [isinstance(each, KernelAgentConfig) and each.kernels.running is not None for each in configs]
@@ -204,8 +200,7 @@ def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[Agent
     """Under the name that the journal has for it."""
     home = project(tmp_path, DESK.replace('name="desk"', 'name="old"'), "old")
     ended.append(agents := catalogue_of(agents_dir=home))
-    old = agents.config("old")
-    assert isinstance(old, KernelAgentConfig)
+    old = of_kernel(agents, "old")
     simulation = RemoteSimulation.open(old, seats=PERSON)
     simulation.query("Hello", wait=PATIENCE)
     journal = simulation.journal
@@ -241,8 +236,7 @@ def before(callback_context):
         "first": None,
         "desk (file)": None,
     }
-    config = agents.config("desk")
-    assert isinstance(config, KernelAgentConfig)
+    config = of_kernel(agents, "desk")
     simulation = begun(config)
     assert simulation.query("Hello", wait=PATIENCE)
     process = config.kernels.kernel().process_id

@@ -15,7 +15,17 @@ from simulator.kernel.kernel_processes import agent_processes, end_idle, let_end
 from simulator.kernel.process_priority import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
-from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until, until_gone
+from simulator.session import SessionState
+from tests.simulator.kernel.projects import (
+    DESK,
+    PATIENCE,
+    begun,
+    config_of,
+    let_go,
+    project,
+    until,
+    until_gone,
+)
 
 pytestmark = pytest.mark.process
 
@@ -47,7 +57,7 @@ def test_what_runs_is_said(config: KernelAgentConfig) -> None:
 
 
 def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: KernelAgentConfig) -> None:
-    """What waits stays on the page, and is answered as if nothing had been."""
+    """What waits stays on the page, and is answered as if nothing had been; so is an undo."""
     simulation = begun(config)
     assert simulation.query("Hello", wait=PATIENCE)
     assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
@@ -64,26 +74,22 @@ def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: Kernel
     view = simulation.view()
     assert (view.problems, view.session.is_running, len(view.session.turns)) == ((), False, 1)
     assert config.kernels.kernel().process_id != first
-
-
-@pytest.mark.long
-def test_undo_needs_no_process(config: KernelAgentConfig) -> None:
-    """It is another way into the same session."""
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
-    assert simulation.answer(simulation.pending[0], said("One."), wait=PATIENCE)
     assert "desk" in end_idle(idle_seconds=0)
     assert simulation.undo(wait=PATIENCE)
     until(simulation, lambda: bool(simulation.pending))
     assert simulation.view().problems == ()
 
 
-def test_one_at_work_goes_on(config: KernelAgentConfig) -> None:
-    """However long it takes."""
+def test_one_at_work_goes_on(config: KernelAgentConfig, tmp_path: Path) -> None:
+    """However long it takes. The command comes back after what it was told to wait, and what is there can be looked at."""
     simulation = begun(config)
     assert not simulation.query("hold", wait=0.1)
     end_idle(idle_seconds=0)
     assert config.kernels.running is not None
+    assert simulation.view().session.state is SessionState.ACTIVE
+    assert not simulation.pending
+    let_go(tmp_path)
+    until(simulation, lambda: bool(simulation.pending))
 
 
 @pytest.mark.long

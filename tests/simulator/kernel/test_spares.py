@@ -51,25 +51,20 @@ def test_one_that_is_taken_works_in_its_folder_and_another_one_follows(spare: Sp
         kernel.end()
 
 
-def test_another_interpreter_takes_none(spare: Spare, tmp_path: Path) -> None:
-    """Its packages are not those of this process."""
+def test_none_is_taken_elsewhere_and_none_stays_once_it_has_ended(spare: Spare, tmp_path: Path) -> None:
+    """Another interpreter has other packages; who takes one for no folder starts one of its own, and reads why that fails.
+
+    At the end neither the one that waits is left nor one that would follow.
+    """
+    python = Path(sys.executable)
     assert spare.take(tmp_path / "python", tmp_path) is None
-
-
-@pytest.mark.long
-def test_none_stays_once_it_has_ended(spare: Spare, tmp_path: Path) -> None:
-    """Neither the one that waits nor one that would follow."""
-    kernel = spare.take(Path(sys.executable), tmp_path)
+    assert spare.take(python, tmp_path / "nothing") is None
+    kernel = spare.take(python, tmp_path)
     assert kernel is not None
     kernel.end()
     spare.end()
-    assert spare.take(Path(sys.executable), tmp_path) is None
+    assert spare.take(python, tmp_path) is None
     until_gone(kernel.process_id)
-
-
-def test_a_folder_that_is_not_there_leaves_no_process(spare: Spare, tmp_path: Path) -> None:
-    """Who takes it starts one of its own, and reads why that fails."""
-    assert spare.take(Path(sys.executable), tmp_path / "nothing") is None
 
 
 @pytest.mark.long

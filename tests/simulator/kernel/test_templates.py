@@ -17,7 +17,7 @@ import pytest
 
 from simulator.kernel import kernel_templates
 from simulator.kernel.agent_requests import of_folder
-from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.kernel import Kernel
 from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Templates
 from tests.simulator.kernel.projects import until_gone
 
@@ -73,19 +73,6 @@ def test_a_fork_works_in_its_folder_with_the_environment_of_now(
     assert first["inherited"] == second["inherited"]
     assert first["signals"] == str(signal.SIG_DFL)
     assert (first["nobody"], first["replays"]) == (False, True)
-
-
-@pytest.mark.long
-def test_how_it_ended_is_told_though_its_parent_is_another_process(tmp_path: Path) -> None:
-    """An exit code as it is, a signal by its number."""
-    (tmp_path / "agent.py").write_text("import os\nos._exit(7)\n")
-    kernel = Kernel(PYTHON, tmp_path)
-    with pytest.raises(KernelError, match="exit code 7"):
-        kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name))
-    (tmp_path / "agent.py").write_text("import os, time\nos.kill(os.getpid(), 11)\ntime.sleep(60)\n")
-    kernel = Kernel(PYTHON, tmp_path)
-    with pytest.raises(KernelError, match="signal 11"):
-        kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name))
 
 
 @pytest.mark.long

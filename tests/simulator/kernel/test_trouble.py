@@ -23,25 +23,18 @@ from simulator.kernel.messages import HeadMoved
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
-from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project, until, until_gone
+from tests.simulator.kernel.projects import (
+    DESK,
+    PATIENCE,
+    begun,
+    config_of,
+    let_go,
+    project,
+    until,
+    until_gone,
+)
 
 pytestmark = pytest.mark.process
-
-
-def let_go(folder: Path) -> None:
-    """Let the agent's code go on that was asked to hold."""
-    (folder / "desk" / "let_go").touch()
-
-
-@pytest.mark.long
-def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig, tmp_path: Path) -> None:
-    """The command comes back after what it was told to wait; what is there can be looked at."""
-    simulation = begun(config)
-    assert not simulation.query("hold", wait=0.2)
-    assert simulation.view().session.state is SessionState.ACTIVE
-    assert not simulation.pending  # it still sleeps
-    let_go(tmp_path)
-    until(simulation, lambda: bool(simulation.pending))
 
 
 @pytest.mark.long
@@ -237,17 +230,11 @@ def test_a_package_that_is_missing_is_named_with_the_line_that_brings_it(tmp_pat
 
 
 @pytest.mark.long
-def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
-    """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
-    process = config.kernels.kernel().process_id
-    assert psutil.Process(process).nice() == max(10, psutil.Process().nice())
-    group = Path(f"/proc/{process}/autogroup")
-    assert not group.exists() or group.read_text().strip().endswith("nice 10")
+def test_an_agents_process_comes_behind_the_page_once_it_is_loaded(tmp_path: Path) -> None:
+    """Nobody waits for an import behind the page: it has the same share of the processors as the studio.
 
-
-@pytest.mark.long
-def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(tmp_path: Path) -> None:
-    """Its import has the same share of the processors as the studio."""
+    Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own.
+    """
     (tmp_path / "agent.py").write_text(
         "import os, pathlib\npathlib.Path('niceness.txt').write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))\n"
         "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='one', model='none')\n"
@@ -256,11 +243,11 @@ def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(t
     try:
         kernel.ask("load", of_folder(tmp_path, tmp_path.name))
         assert (tmp_path / "niceness.txt").read_text() == str(psutil.Process().nice())
-        threads = Path(f"/proc/{kernel.process_id}/task")
-        if threads.is_dir():
-            assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {
-                max(10, psutil.Process().nice())
-            }
+        behind, home = max(10, psutil.Process().nice()), Path(f"/proc/{kernel.process_id}")
+        threads = [int(each.name) for each in (home / "task").iterdir()] if home.is_dir() else []
+        assert {psutil.Process(each).nice() for each in (kernel.process_id, *threads)} == {behind}
+        group = home / "autogroup"
+        assert not group.exists() or group.read_text().strip().endswith("nice 10")
     finally:
         kernel.end()
 
