@@ -10,44 +10,7 @@ from tests.harness.tiny_agent import write_tiny_agent
 BROKEN_WORDS = "no module of mine has this name"
 """Stands in the error of the agent that does not load."""
 
-_SLOW = '''
-"""Waits for its tool, which takes longer than anybody wants to wait."""
-
-from collections.abc import AsyncGenerator
-
-from google.adk.agents import LlmAgent
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
-from google.genai import types
-
-
-class Patient(BaseLlm):
-    model: str = "patient"
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        answer = llm_request.contents[-1].parts[-1].function_response
-        if answer is None:
-            part = types.Part.from_function_call(name="dig", args={"depth": 3})
-        else:
-            part = types.Part(text=f"I dug: {answer.response}")
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
-
-
-async def dig(depth: int) -> dict[str, int]:
-    """Dig a hole."""
-    import asyncio
-
-    await asyncio.sleep(600)
-    return {"depth": depth}
-
-
-root_agent = LlmAgent(name="slow", model=Patient(), instruction="Dig.", tools=[dig])
-'''
-
-_SILENT = '''
-"""Asked to wait, its model never answers; asked anything else, it answers at once."""
-
+MODEL = """
 import asyncio
 from collections.abc import AsyncGenerator
 
@@ -56,17 +19,53 @@ from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.genai import types
 
 
-class Silent(BaseLlm):
-    model: str = "silent"
+class Answering(BaseLlm):
+    async def part(self, contents):
+        raise NotImplementedError
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        asked = llm_request.contents[-1].parts[-1].text
+        part = await self.part(llm_request.contents)
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+"""
+"""Begins the source of an agent whose model answers with one part, which follows from what it was told."""
+
+_SLOW = f'''{MODEL}
+
+class Patient(Answering):
+    """Waits for its tool, which takes longer than anybody wants to wait."""
+
+    model: str = "patient"
+
+    async def part(self, contents):
+        answer = contents[-1].parts[-1].function_response
+        if answer is None:
+            return types.Part.from_function_call(name="dig", args={{"depth": 3}})
+        return types.Part(text=f"I dug: {{answer.response}}")
+
+
+async def dig(depth: int) -> dict[str, int]:
+    """Dig a hole."""
+    await asyncio.sleep(600)
+    return {{"depth": depth}}
+
+
+root_agent = LlmAgent(name="slow", model=Patient(), instruction="Dig.", tools=[dig])
+'''
+
+_SILENT = f'''{MODEL}
+
+class Silent(Answering):
+    """Asked to wait, it never answers; asked anything else, it answers at once."""
+
+    model: str = "silent"
+
+    async def part(self, contents):
+        asked = contents[-1].parts[-1].text
         if asked == "Wait.":
             await asyncio.Event().wait()
-        part = types.Part(text=f"You said: {asked}")
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        return types.Part(text=f"You said: {{asked}}")
 
 
 root_agent = LlmAgent(name="silent", model=Silent(), instruction="Answer.")
@@ -112,15 +111,9 @@ root_agent = LlmAgent(
 )
 '''
 
-_SEEKER = '''
-"""Looks a customer up in a file that nobody has, so that next to nothing is known of what it finds."""
-
-from collections.abc import AsyncGenerator
+_SEEKER = f'''{MODEL}
 from pathlib import Path
 
-from google.adk.agents import LlmAgent
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
-from google.genai import types
 from pydantic import BaseModel
 
 
@@ -129,20 +122,18 @@ class Customer(BaseModel):
     points: int
 
 
-class Asker(BaseLlm):
+class Asker(Answering):
+    """Looks a customer up in a file that nobody has, so that next to nothing is known of what it finds."""
+
     model: str = "asker"
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        answer = llm_request.contents[-1].parts[-1].function_response
+    async def part(self, contents):
+        answer = contents[-1].parts[-1].function_response
         if answer is None:
-            part = types.Part.from_function_call(name="find_customer", args={"customer_id": "C-1"})
-        elif answer.name == "find_customer":
-            part = types.Part.from_function_call(name="greet", args={"whom": "Ada"})
-        else:
-            part = types.Part(text="Done.")
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+            return types.Part.from_function_call(name="find_customer", args={{"customer_id": "C-1"}})
+        if answer.name == "find_customer":
+            return types.Part.from_function_call(name="greet", args={{"whom": "Ada"}})
+        return types.Part(text="Done.")
 
 
 def find_customer(customer_id: str) -> Customer:
@@ -153,8 +144,8 @@ def find_customer(customer_id: str) -> Customer:
 def greet(whom: str) -> dict[str, str]:
     """Greet somebody."""
     if not whom:
-        return {"status": "error", "error": "Nobody is there."}
-    return {"status": "ok", "said": f"Hello, {whom}!"}
+        return {{"status": "error", "error": "Nobody is there."}}
+    return {{"status": "ok", "said": f"Hello, {{whom}}!"}}
 
 
 root_agent = LlmAgent(name="seeker", model=Asker(), instruction="Look.", tools=[find_customer, greet])
@@ -192,14 +183,19 @@ root_agent = LlmAgent(
 _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
+def write_agent(folder: Path, name: str, source: str) -> Path:
+    """Write an agent into a folder of agents; return that folder."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "__init__.py").write_text("from . import agent\n")
+    (folder / name / "agent.py").write_text(source)
+    return folder
+
+
 def write_agents(folder: Path) -> Path:
     """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `help_desk`, `seeker`, and `broken`, which does not load; return the folder."""
     write_tiny_agent(folder)
     write_talking_agent(folder)
     sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "seeker": _SEEKER, "broken": _BROKEN}
-    sources["help_desk"] = _HELP_DESK
-    for name, source in sources.items():
-        (folder / name).mkdir()
-        (folder / name / "__init__.py").write_text("from . import agent\n")
-        (folder / name / "agent.py").write_text(source)
+    for name, source in {**sources, "help_desk": _HELP_DESK}.items():
+        write_agent(folder, name, source)
     return folder

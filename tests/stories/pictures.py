@@ -169,16 +169,22 @@ def _of_a_set(studio: Studio, take: Take) -> None:
     take("", studio)
 
 
-def edited_set(path: Path) -> Path:
-    """Write a set of two recorded cases; in the golden of the first one an argument was edited afterwards."""
+def recorded_set(path: Path, queries: dict[str, str]) -> Path:
+    """Write a set of recorded cases of the order desk, by the ids of these."""
     config = demo_agent("order_desk")
-    for eval_id, query in (("cancel_and_refund", CANCEL), ("where_is_it", "Where is order A-1002?")):
+    for eval_id, query in queries.items():
         with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
             assert simulation.query(query, wait=PATIENCE)
             facts = [fact for _, fact in simulation.journal.path()]
             case = GoldenTraceBuilder(simulation.session, eval_id=eval_id).build()
             EvalSetWriter(path, "order_desk").write_eval_case(case)
             record(path, eval_id, simulation.session, facts, config.root_agent)
+    return path
+
+
+def edited_set(path: Path) -> Path:
+    """Write a set of two recorded cases; in the golden of the first one an argument was edited afterwards."""
+    recorded_set(path, {"cancel_and_refund": CANCEL, "where_is_it": "Where is order A-1002?"})
     document = json.loads(path.read_text())
     calls = document["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"]
     calls[-1]["args"]["amount"] = 1.0

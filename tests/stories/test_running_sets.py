@@ -9,14 +9,12 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.recording_export import record
-from simulator import Seats, Simulation, demo_agent
 from tests.harness.browser import Studio
+from tests.stories.pictures import recorded_set
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
-AGENT, QUERY, PATIENCE = "order_desk", "Where is order A-1002?", 60.0
+QUERY = "Where is order A-1002?"
 BOM = b"\xef\xbb\xbf"
 JUDGED_MS = 120_000.0
 
@@ -24,15 +22,7 @@ JUDGED_MS = 120_000.0
 @pytest.fixture
 def stale(tmp_path: Path) -> Path:
     """A set with two recorded cases; one of its goldens calls with another argument, and a byte order mark stands before all."""
-    path = tmp_path / "desk.evalset.json"
-    config = demo_agent(AGENT)
-    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
-        assert simulation.query(QUERY, wait=PATIENCE)
-        facts = [fact for _, fact in simulation.journal.path()]
-        for eval_id in ("first", "second"):
-            case = GoldenTraceBuilder(simulation.session, eval_id=eval_id).build()
-            EvalSetWriter(path, AGENT).write_eval_case(case)
-            record(path, eval_id, simulation.session, facts, config.root_agent)
+    path = recorded_set(tmp_path / "desk.evalset.json", {"first": QUERY, "second": QUERY})
     head, calls, rest = path.read_text().partition('"tool_uses"')
     path.write_bytes(BOM + f"{head}{calls}{rest.replace('A-1002', 'A-9999', 1)}".encode())
     return path

@@ -9,23 +9,17 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.harness.browser import Studio, studio_server
 from tests.harness.processes import Served, kill
+from tests.stories.own_agents import MODEL, write_agent
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
-_AGENT = '''
-"""Uses its three tools one after another; its model and its tools write down each time that they are asked."""
-
+_AGENT = f'''{MODEL}
 import os
-from collections.abc import AsyncGenerator
-
-from google.adk.agents import LlmAgent
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
-from google.genai import types
 
 
 def _asked(who: str) -> None:
     with open(os.environ["ASKED"], "a") as file:
-        file.write(f"{who}\\n")
+        file.write(f"{{who}}\\n")
 
 
 def dig() -> str:
@@ -46,17 +40,16 @@ def water() -> str:
     return "watered"
 
 
-class Steady(BaseLlm):
+class Steady(Answering):
+    """Uses its three tools one after another; it and its tools write down each time that they are asked."""
+
     model: str = "steady"
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    async def part(self, contents):
         _asked("model")
-        done = sum(bool(part.function_response) for each in llm_request.contents for part in each.parts)
-        names = ["dig", "plant", "water"]
-        part = types.Part.from_function_call(name=names[done], args={}) if done < 3 else types.Part(text="It grows.")
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        done = sum(bool(part.function_response) for each in contents for part in each.parts)
+        name = ["dig", "plant", "water", ""][done]
+        return types.Part.from_function_call(name=name, args={{}}) if name else types.Part(text="It grows.")
 
 
 root_agent = LlmAgent(name="gardener", model=Steady(), instruction="Grow.", tools=[dig, plant, water])
@@ -71,14 +64,11 @@ def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
     context: BrowserContext, tmp_path: Path
 ) -> None:
     """The other server shows it to read, takes it over by a click, and gives it back by being killed; nobody is asked twice."""
-    folder, asked = tmp_path / "agents" / "gardener", tmp_path / "asked.txt"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    (folder / "agent.py").write_text(_AGENT)
+    folder, asked = write_agent(tmp_path / "agents", "gardener", _AGENT), tmp_path / "asked.txt"
     kept = {"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db"), "ASKED": str(asked)}
     with (
-        studio_server(folder.parent, environment=kept) as here,
-        studio_server(folder.parent, environment=kept) as there,
+        studio_server(folder, environment=kept) as here,
+        studio_server(folder, environment=kept) as there,
     ):
         first, second = Studio(context, here.url), Studio(context, there.url)
         first.open()
