@@ -194,25 +194,24 @@ class Verdict(BaseModel):
 
 
 def test_a_final_answer_is_a_form_where_there_is_an_output_schema() -> None:
-    """Without tools the form's value is the text of the turn."""
-    with played(tools=[], output_schema=Verdict) as simulation:
-        page = Deciding(simulation).type("form0:json:final.fits", True)
-        page.type("form0:json:final.reason", "well made").press("accept_")
-        assert simulation.session.history[-1].content == '{"fits": true, "reason": "well made"}'
-
-
-def test_a_final_answer_of_an_agent_with_tools_goes_through_the_tool_for_it() -> None:
-    """ADK gives such an agent a tool to answer with; the form stands for it."""
-    with played(tools=[rest], output_schema=Verdict) as simulation:
-        page = Deciding(simulation).choose("kind_", "Final").type("form0:json:final.reason", "so so")
-        page.press("accept_")
-        assert simulation.session.state is SessionState.COMPLETED
-        assert last_parts(simulation)[0]["function_call"]["name"] == "set_model_response"
+    """Without tools the form's value is the text of the turn; with tools ADK gives the agent one to answer with, for which the form stands."""
+    for tools in ([], [rest]):
+        with played(tools=tools, output_schema=Verdict) as simulation:
+            page = Deciding(simulation)
+            if tools:
+                page.choose("kind_", "Final")
+            page.type("form0:json:final.fits", True).type("form0:json:final.reason", "well made").press(
+                "accept_"
+            )
+            assert simulation.session.history[-1].content == '{"fits": true, "reason": "well made"}'
+            called = last_parts(simulation)[0].get("function_call", {})
+            assert called.get("name") == ("set_model_response" if tools else None)
 
 
 def test_a_person_sees_what_the_model_would_see() -> None:
-    """The instruction, the conversation and each declaration, word by word."""
-    with played(agent=agent_of(tools=[book], instruction=f"Be kind. {HOSTILE}")) as simulation:
+    """The instruction, the conversation and each declaration, word by word; and the model may take this one turn."""
+    agent = agent_of([call("rest")], tools=[book, rest], instruction=f"Be kind. {HOSTILE}")
+    with played(agent=agent) as simulation:
         page = Deciding(simulation).choose("view_", "Model sees")
         request, shown = simulation.pending[0], page.shown()
         assert request.system_instruction in shown
@@ -220,12 +219,6 @@ def test_a_person_sees_what_the_model_would_see() -> None:
         assert book.__doc__
         assert book.__doc__ in shown
         assert '"nights"' in shown
-
-
-@pytest.mark.long
-def test_the_agents_own_model_takes_one_turn() -> None:
-    """Only this one: the next turn is the person's again."""
-    with played([call("rest")]) as simulation:
         Deciding(simulation).press("own_model").press("accept_")
         assert [fact.provenance.source for fact in facts(simulation, ModelAnswered)] == ["model"]
         assert simulation.pending[0].kind == "model"
@@ -302,7 +295,10 @@ def _confirmed(tool: Any, tool_name: str) -> Any:
 
 
 def test_a_confirmation_is_given_or_refused() -> None:
-    """The call that it is about is shown; after a yes it waits for its answer as any other, after a no it is not called."""
+    """The call that it is about is shown; after a yes it waits for its answer as any other, after a no it is not called.
+
+    Meanwhile it does not lock the session: something else can be asked.
+    """
     plain = FunctionTool(plain_wipe, require_confirmation=True)
     for button, waiting in (("confirm_", ["plain_wipe"]), ("reject_", [])):
         with _confirmed(plain, "plain_wipe") as simulation:
@@ -311,6 +307,11 @@ def test_a_confirmation_is_given_or_refused() -> None:
             page.press(button)
             assert [request.tool_name for request in simulation.pending] == waiting
             assert (simulation.session.state is SessionState.COMPLETED) == (not waiting)
+    with _confirmed(plain, "plain_wipe") as simulation:
+        page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
+        page.press("accept_")
+        queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
+        assert queries == [QUERY, "Never mind."]
 
 
 def test_a_confirmation_with_a_payload_asks_for_it() -> None:
@@ -330,12 +331,3 @@ def test_a_confirmation_with_a_payload_asks_for_it() -> None:
             "status": "wiped",
             "payload": {"times": 2},
         }
-
-
-def test_something_else_can_be_asked_while_a_call_is_open() -> None:
-    """The open call does not lock the session."""
-    with _confirmed(FunctionTool(plain_wipe, require_confirmation=True), "plain_wipe") as simulation:
-        page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
-        page.press("accept_")
-        queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
-        assert queries == [QUERY, "Never mind."]

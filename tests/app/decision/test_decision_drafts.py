@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Callable
 from types import SimpleNamespace
 from typing import Any, TypedDict
 
-import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -18,7 +17,7 @@ from google.genai import types
 
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
-from simulator.facts import Failed, Returned
+from simulator.facts import Failed
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 from tests.app.decision.deciding import Deciding, answers, asked, first
@@ -101,36 +100,19 @@ def until(simulation: Any, holds: Callable[[ToolRequest], bool]) -> None:
     wait_until(lambda: holds(first(simulation)), what="the call to change", seconds=PATIENCE)
 
 
-@pytest.mark.long
-def test_a_model_is_asked_by_a_click_and_its_draft_stands_in_the_editor() -> None:
-    """An untouched editor follows the world and the new draft, which names its model and its cost; taken, it is said what it was made of."""
-    with asked_for(
-        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
-    ) as simulation:
+def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_away() -> None:
+    """What was typed stays, also where it is broken; the new draft is compared with it, and taken, or not offered again, by a click.
+
+    An editor that nobody touched follows the world.
+    """
+    model = Drafter(says=json.dumps(BY_MODEL), waits=(typed := threading.Event()))
+    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
         page = Deciding(simulation)
         change = EntityChange(op="put", kind="order", id="A-1", fields={"order_id": "A-1", "status": "burnt"})
         simulation.environment.edit(change)
-        page.run()
-        assert "burnt" in page.text("response_")
-        assert "burnt" in page.text("form:response.status")
-        page.press("ask_model")
-        until(simulation, lambda request: request.draft_by == "drafter")
-        page.run()
-        assert json.loads(page.text("response_")) == BY_MODEL
-        assert page.text("form:response.status") == "lost at sea"
-        assert "drafter" in str([badge.value for badge in page.tab.markdown])
-        assert re.search(r"drafter, \d+\.\d s, 11 \D+, 7 \D+", page.shown())
-        page.press("accept_")
-        (fact,) = answers(simulation)
-        assert (fact.outcome, fact.provenance.source) == (Returned(value=BY_MODEL), "generated")
-        assert "drafter" in fact.provenance.notes[0]
-
-
-def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_away() -> None:
-    """What was typed stays, also where it is broken; the new draft is compared with it, and taken, or not offered again, by a click."""
-    model = Drafter(says=json.dumps(BY_MODEL), waits=(typed := threading.Event()))
-    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
-        page = Deciding(simulation).press("ask_model").type("response_", '{"mine": ')
+        assert "burnt" in page.run().text("response_")
+        assert page.text("form:response.status") == "burnt"
+        page.press("ask_model").type("response_", '{"mine": ')
         typed.set()
         until(simulation, lambda request: request.draft_by == "drafter")
         assert page.run().text("response_") == '{"mine": '
@@ -183,22 +165,6 @@ def test_a_model_that_plays_a_tool_is_seen_at_its_retries_and_can_be_stopped() -
 
 def _at_work(simulation: Simulation) -> str:
     return "".join(each.text for each in simulation.view().running)
-
-
-@pytest.mark.long
-def test_a_model_that_says_nothing_usable_is_explained() -> None:
-    """It is not offered before one is set; the reason stands where the draft would be, and the offline draft answers."""
-    with asked_for(call("find_order", order_id="A-1")) as simulation:
-        page = Deciding(simulation)
-        assert not any(name.startswith("ask_model") for name in page.names())
-        simulation.environment.use_model(Drafter(says="I'd rather not"))
-        simulation.environment.change(drafts_by_model=True)
-        page.run()
-        until(simulation, lambda request: bool(request.draft_problem))
-        page.run()
-        assert first(simulation).draft_problem in page.shown()
-        page.press("accept_")
-        assert answers(simulation)[0].provenance.source == "generated"
 
 
 def test_a_draft_that_is_an_error_is_taken_as_one() -> None:

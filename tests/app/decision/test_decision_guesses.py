@@ -89,6 +89,12 @@ def test_blanks_are_listed_drawn_again_and_filled_by_a_model() -> None:
         wait_until(lambda: first(simulation).draft_by == "drafter", what="the draft", seconds=PATIENCE)
         assert not guessed(page.run())
         assert json.loads(page.text("response_")) == said
+        assert page.text("form:response.points") == 7
+        assert "drafter" in badges(page)
+        assert re.search(r"drafter, \d+\.\d s, 11 \D+, 7 \D+", page.shown())
+        page.press("accept_")
+        (fact,) = answers(simulation)
+        assert (fact.provenance.source, "drafter" in fact.provenance.notes[0]) == ("generated", True)
 
 
 def test_all_drafts_are_accepted_together_only_without_a_blank() -> None:

@@ -11,9 +11,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.unsent_texts import UnsentTexts
-from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
-from simulator.session import SessionState
 from tests.app.decision.deciding import Deciding, answers, asked
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
@@ -44,35 +42,30 @@ def asked_for(*calls: Any, **more: Any) -> Any:
     return asked(list(calls), **{"tools": [find_order, echo, LongRunningFunctionTool(ship)], **more})
 
 
-@pytest.mark.long
-def test_a_draft_is_accepted_with_one_click_and_an_edited_one_is_sent_as_edited() -> None:
-    """The page opens with the draft in the editor; what stands there when its one primary button is clicked is the answer."""
-    calls = (call("find_order", order_id="A-1"), call("find_order", order_id="A-2"))
-    with asked_for(*calls) as simulation:
-        draft = simulation.pending[0].draft
-        page = Deciding(simulation).press("accept_0")
-        page.type("response_", '{"order_id": "B", "total": 2}').press("accept_")
-        assert [(fact.outcome, fact.provenance.source) for fact in answers(simulation)] == [
-            (Returned(value=draft), "generated"),
-            (Returned(value={"order_id": "B", "total": 2}), "edited"),
-        ]
-        assert simulation.session.state is SessionState.COMPLETED
-
-
 def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
-    """The error says line and column above the editor; all that can be used keeps its place, and the text stays for the form too."""
+    """It is said above the editor: all that can be used keeps its place, also the button under the mouse, and the text stays.
+
+    What only breaks the tool's own schema is said as well, and can be sent.
+    """
     with asked_for(call("find_order", order_id="A-1")) as simulation:
-        page = Deciding(simulation).choose("style_", "JSON")
+        page = Deciding(simulation)
+        assert not any(":add_" in name or ":drop" in name for name in page.names())
         before = page.places()
+        assert {name.partition("_")[0] for name in before} >= {"accept", "reset", "real", "response", "give"}
         wrong = '{"order_id": "A-1"\n "total": 2}'
-        page.type("response_", wrong).run()
-        assert "Line 2, column 2" in page.shown()
-        assert page.places() == before
+        off = '{"order_id": 3, "total": 1}'
+        for text, said in (("", ""), (off, "$.order_id: 3"), (wrong, "Line 2, column 2")):
+            after = page.type("response_", text).run().places()
+            assert said in page.shown()
+            assert {key: after.get(key, place) for key, place in before.items()} == before, text
+            assert any(key.startswith("accept_") for key in after), text
         page.press("accept_")
         assert len(simulation.pending) == 1
         assert page.text("response_") == page.refreshed().text("response_") == wrong
-        page.choose("style_", "Form")
+        page.choose("style_", "JSON").choose("style_", "Form")
         assert page.text("response_") == wrong
+        page.type("response_", off).press("accept_")
+        assert answers(simulation)[0].outcome == Returned(value={"order_id": 3, "total": 1})
 
 
 def test_how_a_response_is_written_is_remembered_for_the_next_call() -> None:
@@ -83,30 +76,6 @@ def test_how_a_response_is_written_is_remembered_for_the_next_call() -> None:
         assert page.text("style_") == page.refreshed().text("style_") == "Form"
         page.choose("style_", "Text").type("response_text_", "found").press("accept_0")
         assert page.text("style_") == "Form"
-
-
-@pytest.mark.long
-def test_a_response_off_its_schema_is_said_and_can_be_sent() -> None:
-    """A person may let a tool break its own schema, and sees where it does."""
-    with asked_for(call("find_order", order_id="A")) as simulation:
-        page = Deciding(simulation).type("response_", '{"order_id": 3, "total": 1}').run()
-        assert "$.order_id: 3" in page.shown()
-        page.press("accept_")
-        assert answers(simulation)[0].outcome == Returned(value={"order_id": 3, "total": 1})
-
-
-@pytest.mark.long
-def test_fields_of_a_response_without_a_schema_are_added_and_removed() -> None:
-    """Text and form have them at once; a tool with a schema decides its fields itself."""
-    with asked_for(call("echo", word="x"), call("find_order", order_id="A")) as simulation:
-        page = Deciding(simulation).type("response_", '{"word": "x", "at": {"x": 1.50, "y": 2}}').run()
-        assert not any("find_order" in name for name in page.names() if ":add_" in name)
-        page.type("form:response:add_name", "left").choose("form:response:add_kind", "Whole number")
-        page.press("form:response:add_now")
-        page.type("form:response.left", 4).press("form:response.at.y:drop")
-        page.press("form:response.word:drop").press("accept_")
-        assert answers(simulation)[0].outcome == Returned(value={"at": {"x": 1.5}, "left": 4})
-        assert not any(":add_" in name or ":drop" in name for name in page.names())
 
 
 def touch(word: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - no schema is declared
@@ -120,15 +89,15 @@ def test_a_response_that_begins_empty_gets_fields_lists_and_groups() -> None:
         page = Deciding(simulation)
         assert page.text("response_") == "{}"
         add(page, "left", "Whole number")
-        page.type("response_", '{"left": 4, "at": {"x": 1}}').run()
+        page.type("response_", '{"left": 4, "at": {"x": 1.50, "y": 2}}').run()
         add(page, "tags", "List of texts", where=1)
-        page.type("form:response.at.tags:0_", "new")
+        page.type("form:response.at.tags:0_", "new").press("form:response.at.y:drop")
         add(page, "rooms", "List of whole numbers")
         page.type("form:response.rooms:0_", 7)
         add(page, "sizes", "Group of fields")
         add(page, "big", "Yes or no", where=2)
         page.press("accept_0")
-        value = {"left": 4, "at": {"x": 1, "tags": ["new"]}, "rooms": [7], "sizes": {"big": False}}
+        value = {"left": 4, "at": {"x": 1.5, "tags": ["new"]}, "rooms": [7], "sizes": {"big": False}}
         assert answers(simulation)[0].outcome == Returned(value=value)
         assert page.text("response_") == "null"
         add(page, "left", "Whole number")
@@ -213,25 +182,11 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
-        page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}').press(
-            "accept_"
-        )
+        page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}')
+        page.press("accept_")
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
         assert reply.response == {"shipped": True}
-
-
-@pytest.mark.long
-def test_state_changes_go_with_the_answer() -> None:
-    """They are a JSON object; anything else is an error, and nothing is sent."""
-    with asked_for(call("echo", word="x")) as simulation:
-        page = Deciding(simulation).type("state_delta_", "[1").press("accept_")
-        assert "Line 1, column 3" in page.shown()
-        page.type("state_delta_", "[1]").press("accept_")
-        assert len(simulation.pending) == 1
-        page.type("state_delta_", '{"seen": 1}').press("accept_")
-        assert answers(simulation)[0].effects.state_delta == {"seen": 1}
-        assert simulation.session.current_state["seen"] == 1
 
 
 @pytest.mark.long
@@ -270,41 +225,13 @@ def test_all_drafts_are_accepted_at_once() -> None:
         ]
 
 
-@pytest.mark.long
-def test_an_answer_of_an_injection_is_shown_beside_its_siblings() -> None:
-    """Of two parallel calls one was answered by a rule: the pane says so, and by which."""
-    rule = InjectionRule(
-        rule_id="rainy", tool_name="find_order", effect=ResponseEffect(value={"order_id": "i"})
-    )
-    calls = (call("find_order", order_id="A"), call("echo", word="x"))
-    with asked_for(*calls, rules=[rule]) as simulation:
-        page = Deciding(simulation)
-        assert "injected by rainy" in str([badge.value for badge in page.tab.markdown])
-
-
 def test_reset_gives_the_draft_back() -> None:
     """Everything typed for this call is dropped at once: text, mode and state changes."""
     with asked_for(call("echo", word="x")) as simulation:
         page = Deciding(simulation)
         draft = page.text("response_")
         page.type("response_", "{").type("state_delta_", "{").run().press("reset_")
-        assert page.text("response_") == draft
-        assert not page.text("state_delta_")
-
-
-@pytest.mark.long
-def test_what_can_be_used_keeps_its_place_when_an_editor_is_left() -> None:
-    """Pressing a button leaves the editor, and what that changes above must not make the button anew under the mouse."""
-    with asked_for(call("find_order", order_id="A-1"), call("echo", word="b")) as simulation:
-        pane = Deciding(simulation)
-        before = pane.places()
-        assert {name.partition("_")[0] for name in before} >= {"accept", "reset", "real", "response", "give"}
-        for text in ('{"order_id": "A-2", "total": 3.5}', '{"order_id": 7}', "no JSON", ""):
-            after = pane.type("response_", text).run().sound().places()
-            assert {key: after[key] for key in before.keys() & after.keys()} == {
-                key: before[key] for key in before.keys() & after.keys()
-            }, text
-            assert any(key.startswith("accept_") for key in after), text
+        assert (page.text("response_"), page.text("state_delta_")) == (draft, "")
 
 
 def state_of(order_id: str) -> dict[str, Any]:
@@ -320,12 +247,16 @@ def test_choices_of_a_docstring_are_offered_and_any_other_value_is_taken() -> No
     """The form has the two values in its list, and holds a third one, too."""
     with asked_for(call("state_of", order_id="A-1"), tools=[state_of]) as simulation:
         page = Deciding(simulation)
-        (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
-        assert (status.value, status.options) == ("open", ["open", "closed"])
+        assert _status(page) == ("open", ["open", "closed"])
         page.choose("form:response.status", "closed")
         assert '"closed"' in page.text("response_")
         page.type("response_", '{"order_id": "A-1", "status": "lost"}').run()
-        (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
-        assert (status.value, status.options) == ("lost", ["lost", "open", "closed"])
+        assert _status(page) == ("lost", ["lost", "open", "closed"])
         page.press("accept_")
         assert answers(simulation)[0].outcome == Returned(value={"order_id": "A-1", "status": "lost"})
+
+
+def _status(page: Deciding) -> tuple[Any, list[str]]:
+    """Return what the list of the status holds, and what it offers."""
+    (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
+    return status.value, status.options

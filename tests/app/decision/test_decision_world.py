@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import pytest
 
 from app.live.player_names import NO_MODEL
-from simulator.environment.injection.rule_effects import AskEffect, DelayEffect, ErrorEffect
+from simulator.environment.injection.rule_effects import AskEffect, DelayEffect, ErrorEffect, ResponseEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from tests.app.decision.deciding import Deciding, answers
@@ -78,11 +78,8 @@ def test_what_is_contradicted_is_shown_with_its_turn() -> None:
     turns = ([call("count_stock", product_id="P-1")], [call("count_reserved", product_id="P-1")])
     with asked_for(*turns) as simulation:
         simulation.environment.change(invariants=("reserved <= stock",))
-        page = (
-            Deciding(simulation)
-            .type("response_", json.dumps({"product_id": "P-1", "stock": 7}))
-            .press("accept_")
-        )
+        page = Deciding(simulation)
+        page.type("response_", json.dumps({"product_id": "P-1", "stock": 7})).press("accept_")
         page.type("response_", json.dumps({"product_id": "P-1", "reserved": 9})).run()
         assert "'reserved <= stock'" in page.shown()
         seen = [one.code[0].value for one in page.tab.expander if "count" in str(one.label) and one.code]
@@ -94,12 +91,8 @@ def test_from_now_on_another_player_answers_this_call_too() -> None:
     turns = ([call("count_stock", product_id="P-1")], [call("count_stock", product_id="P-2")])
     with asked_for(*turns) as simulation:
         page = Deciding(simulation).open_players()
-        off = {
-            str(one.key).split("_")[1]
-            for one in page.tab.button
-            if str(one.key).startswith("play_") and one.disabled
-        }
-        assert off == {"person", "model", "recorded"}
+        off = {str(one.key).partition("_") for one in page.tab.button if one.disabled}
+        assert {each[:6] for start, _, each in off if start == "play"} == {"person", "model_", "record"}
         assert NO_MODEL in page.shown()
         page.press("play_offline")
         assert simulation.wait(PATIENCE)
@@ -108,12 +101,8 @@ def test_from_now_on_another_player_answers_this_call_too() -> None:
 
 def test_auto_says_why_it_stopped_and_goes_on_after_the_answer() -> None:
     """A rule asks for a person at the first call; its words are shown, and the second call is answered by itself."""
-    asks = InjectionRule(
-        rule_id="look",
-        tool_name="count_stock",
-        match_args={"product_id": "P-1"},
-        effect=AskEffect(note="Look here"),
-    )
+    effect, first = AskEffect(note="Look here"), {"product_id": "P-1"}
+    asks = InjectionRule(rule_id="look", tool_name="count_stock", match_args=first, effect=effect)
     turns = ([call("count_stock", product_id="P-1")], [call("count_stock", product_id="P-2")])
     with asked_for(*turns, rules=[asks], players={"*": "auto"}) as simulation:
         page = Deciding(simulation)
@@ -124,12 +113,16 @@ def test_auto_says_why_it_stopped_and_goes_on_after_the_answer() -> None:
         assert simulation.pending == ()
 
 
-def test_rules_that_will_change_the_answer_are_named() -> None:
-    """A delay stands beside the call that it will delay."""
+def test_rules_are_named_beside_the_calls_of_a_turn() -> None:
+    """A delay beside the call that it will delay, and the rule that has answered the other one."""
     slow = InjectionRule(rule_id="slow", tool_name="count_stock", label="A slow day", effect=DelayEffect())
-    with asked_for([call("count_stock", product_id="P-1")], rules=[slow]) as simulation:
-        page = Deciding(simulation)
-        assert "A slow day" in str([badge.value for badge in page.tab.markdown])
+    effect = ResponseEffect(value={"product_id": "i"})
+    rainy = InjectionRule(rule_id="rainy", tool_name="count_reserved", effect=effect)
+    calls = [call(name, product_id="P-1") for name in ("count_stock", "count_reserved")]
+    with asked_for(calls, rules=[slow, rainy]) as simulation:
+        badges = str([badge.value for badge in Deciding(simulation).tab.markdown])
+        assert "A slow day" in badges
+        assert "injected by rainy" in badges
 
 
 @pytest.mark.long

@@ -54,38 +54,29 @@ def asked_for(*calls: Any) -> Any:
 
 def options(page: Deciding) -> list[str]:
     """Return the words of the line as they reach the browser."""
-    (shown,) = [
-        one
-        for one in (*page.tab.selectbox, *page.tab.button_group)
-        if one.key and one.key.startswith("waiting_")
-    ]
+    lines = (*page.tab.selectbox, *page.tab.button_group)
+    (shown,) = [one for one in lines if str(one.key).startswith("waiting_")]
     return [option if isinstance(option, str) else option.content for option in shown.options]
 
 
-@pytest.mark.long
-def test_like_calls_side_by_side_have_numbers() -> None:
-    """Of three calls with one tool and one first argument each has its number; another call has none, nor the last one left."""
-    calls = [call("echo", word="x", times=number) for number in (1, 2, 3)]
+@pytest.mark.parametrize(
+    ("most", "place"), [(3, ""), (MOST_PILLS + 3, "{}. ")], ids=["side by side", "a list"]
+)
+def test_like_calls_have_numbers(most: int, place: str) -> None:
+    """No two of them read alike; another call has no number, nor the last one left of its kind. All are accepted at once."""
+    calls = [call("echo", word="x", times=number) for number in range(1, most)]
     with asked_for(*calls, call("echo", word="y")) as simulation:
         page = Deciding(simulation)
-        found = [each.replace("\\", "") for each in options(page)]
-        assert found == ["echo \u00b7 x #1", "echo \u00b7 x #2", "echo \u00b7 x #3", "echo \u00b7 y"]
+        like = [f"{place.format(number)}echo \u00b7 x #{number}" for number in range(1, most)]
+        assert [each.replace("\\", "") for each in options(page)] == [
+            *like,
+            f"{place.format(most)}echo \u00b7 y",
+        ]
         page.choose("waiting_", simulation.pending[1].key)
         assert '"times": 2' in page.shown()
         page.type("response_", '{"second": 2}').press("accept_0")
-        (fact,) = answers(simulation)
-        assert fact.arguments == {"word": "x", "times": 2}
-        page.press("accept_0")
-        assert options(page) == ["echo \u00b7 x", "echo \u00b7 y"]
-
-
-def test_many_like_calls_in_a_list_have_numbers() -> None:
-    """In the list, too, no two of them read alike beyond their place in it; all are accepted at once."""
-    most = MOST_PILLS + 3
-    with asked_for(*(call("echo", word="x", times=number) for number in range(most))) as simulation:
-        page = Deciding(simulation)
-        assert options(page) == [f"{number}. echo \u00b7 x #{number}" for number in range(1, most + 1)]
-        page.choose("waiting_", simulation.pending[most - 2].key)
-        assert f'"times": {most - 2}' in page.shown()
+        assert answers(simulation)[0].arguments == {"word": "x", "times": 2}
+        if most == 3:
+            assert options(page) == ["echo \u00b7 x", "echo \u00b7 y"]
         page.press("accept_all")
         assert len(answers(simulation)) == most
