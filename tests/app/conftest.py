@@ -92,6 +92,19 @@ def _no_sessions_stay() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key for Google's models is set, which is the process's own, and nobody's argument."""
+    for name in (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_GENAI_USE_ENTERPRISE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalStore]:
     """A store of the test's own, in which the page keeps its sessions."""
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))

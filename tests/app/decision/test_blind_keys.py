@@ -49,15 +49,8 @@ root_agent = LlmAgent(name="keyless", model="gemini-2.5-flash")
 
 
 @pytest.fixture(autouse=True)
-def _agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _agents(no_key: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the studio with two agents and the demos, and without any key."""
-    for name in (
-        "GOOGLE_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_GENAI_USE_ENTERPRISE",
-    ):
-        monkeypatch.delenv(name, raising=False)
     for name, code in (("failing", FAILING), ("keyless", KEYLESS)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "agent.py").write_text(code)

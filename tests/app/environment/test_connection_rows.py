@@ -21,15 +21,12 @@ from simulator.environment.world.connections import (
 TOOLS = [
     ToolShape(
         name="cancel_order",
-        parameters={
-            "type": "object",
-            "properties": {"order_id": {"type": "string"}, "why": {"type": "string"}},
-        },
+        parameters={"properties": {"order_id": {"type": "string"}, "why": {"type": "string"}}},
     ),
     ToolShape(
         name="create_ticket",
-        parameters={"type": "object", "properties": {"customer_id": {"type": "string"}}},
-        response_schema={"type": "object", "properties": {"ticket_id": {"type": "string"}}},
+        parameters={"properties": {"customer_id": {"type": "string"}}},
+        response_schema={"properties": {"ticket_id": {"type": "string"}}},
     ),
 ]
 OFFLINE = found_offline(TOOLS)
@@ -58,39 +55,26 @@ def test_a_row_says_who_said_it_and_why() -> None:
     assert {row.said_by for row in rows_of(by_model, "gemini") if row.part == "parameter"} == {"model gemini"}
 
 
-def test_another_use_is_the_persons_word() -> None:
-    """A changed cell sets the connection of its place, and nothing else."""
-    place = _place("cancel_order", "parameter")
-    edits = _read({"edited_rows": {place: {"use": "deletes"}}}).edits
-    row = next(row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter"))
-    assert (row.use, row.said_by) == ("deletes", "you")
-    others = [row for row in _rows(edits) if row.tool == "create_ticket"]
-    assert others == [row for row in _rows() if row.tool == "create_ticket"]
+def test_another_use_or_place_is_the_persons_word() -> None:
+    """What is changed is said by the person, and what is moved to another parameter is no longer at the first one."""
+    for changed in ({"use": "deletes"}, {"place": "why"}):
+        edits = _read({"edited_rows": {_place("cancel_order", "parameter"): changed}}).edits
+        (row,) = _at_parameter(edits)
+        assert (row.said_by, row.model_dump() | changed) == ("you", row.model_dump())
 
 
 def test_a_deleted_row_is_not_found_again() -> None:
     """What was taken away stays away, until a person sets it again."""
     edits = _read({"deleted_rows": [_place("cancel_order", "parameter")]}).edits
     assert edits.no_uses == (ToolField(tool_name="cancel_order", path="order_id"),)
-    assert not [row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")]
-    added = {
-        "tool": "cancel_order",
-        "part": "parameter",
-        "place": "order_id",
-        "kind": "Orders",
-        "use": "reads",
-    }
-    again = _read({"added_rows": [added]}, edits).edits
-    row = next(row for row in _rows(again) if (row.tool, row.part) == ("cancel_order", "parameter"))
+    assert not _at_parameter(edits)
+    added = {"part": "parameter", "place": "order_id", "kind": "Orders", "use": "reads"}
+    (row,) = _at_parameter(_read({"added_rows": [{"tool": "cancel_order", **added}]}, edits).edits)
     assert (row.kind, row.use) == ("order", "reads")
 
 
-def test_another_place_leaves_the_one_before() -> None:
-    """A connection that is moved to another parameter is no longer at the first one."""
-    edits = _read({"edited_rows": {_place("cancel_order", "parameter"): {"place": "why"}}}).edits
-    assert [row.place for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")] == [
-        "why"
-    ]
+def _at_parameter(edits: ConnectionEdits) -> list[ConnectionRow]:
+    return [row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")]
 
 
 def test_what_is_no_connection_is_named() -> None:

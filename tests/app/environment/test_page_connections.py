@@ -55,13 +55,9 @@ def test_the_graph_shows_tools_and_things_as_the_table_says(shaped: Shaped) -> N
     assert "cancel_order" not in drawn
 
 
-def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("no_key")
+def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped) -> None:
     """Without a model the button is off; with one that lacks its key the reason stands there, and a failure is shown."""
-    for name in (
-        "GOOGLE_API_KEY",
-        "GEMINI_API_KEY",
-    ):  # the process's own variables, which are nobody's argument
-        monkeypatch.delenv(name, raising=False)
     assert shaped.tab.app.button(key="analysis_ask").disabled
     shaped.environment.change(simulation_model="gemini-2.5-flash")
     tab = shaped.tab.run()

@@ -13,21 +13,11 @@ from simulator.session.history import ToolOutput
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
 from tests.app.page_driver import HOSTILE
 
-DATA = json.dumps(
-    {
-        "customers": [{"customer_id": "C-1", "name": "Ada"}],
-        "orders": [
-            {
-                "order_id": "A-1001",
-                "customer_id": "C-1",
-                "status": "processing",
-                "total": 59.9,
-                "items": ["x"],
-            },
-            {"order_id": "A-2", "customer_id": "C-1", "status": "shipped", "total": 5.5, "items": []},
-        ],
-    }
-)
+ORDERS = [
+    {"order_id": "A-1001", "customer_id": "C-1", "status": "processing", "total": 59.9, "items": ["x"]},
+    {"order_id": "A-2", "customer_id": "C-1", "status": "shipped", "total": 5.5, "items": []},
+]
+DATA = json.dumps({"customers": [{"customer_id": "C-1", "name": "Ada"}], "orders": ORDERS})
 
 
 @pytest.fixture
@@ -51,7 +41,7 @@ def _table(shaped: Shaped, kind: str) -> WorldTable:
 
 
 def test_data_is_checked_before_it_counts() -> None:
-    """An empty world, and a template to begin with; a mistake names its place; sound data is shown, given, and taken away."""
+    """An empty world, and a template to begin with; a mistake names its place; sound data is shown, given, and taken away; names, ids and values are letters."""
     shaped = Shaped(brings=False)
     assert not shaped.open("World").app.data_editor
     tab = shaped.open("World", world_part="Data").click("data_template")
@@ -65,6 +55,10 @@ def test_data_is_checked_before_it_counts() -> None:
     assert shaped.environment.now.data == DATA
     tab.click("data_drop")
     assert shaped.environment.now.data == ""
+    shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))
+    for part in ("Entities", "Invariants", "Data"):
+        assert shaped.open("World", world_part=part).live_marks() == []
+    shaped.write("data_json", DATA)
     tab.click("data_give")
     assert shaped.environment.now.data == DATA
 
@@ -92,8 +86,7 @@ def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     assert _order(shaped, "A-1001")["status"] == "delivered"
     (waiting,) = shaped.simulation.view().pending
     assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    (table,) = [each for each in shaped.environment.world().tables if each.kind == "order"]
-    assert table.origins["A-1001"]["status"] in tab.literal
+    assert _table(shaped, "order").origins["A-1001"]["status"] in tab.literal
     shaped.simulation.undo()
     assert _order(shaped, "A-1001")["status"] == "processing"
 
@@ -142,14 +135,6 @@ def test_a_thing_is_edited_as_json_and_its_kind_is_closed_or_open(shaped: Shaped
     tab = shaped.edit("world_customer_", edited_rows={0: {"vip": False}})
     assert tab.app.error
     assert _table(shaped, "customer").rows == ({"customer_id": "C-1", "vip": True},)
-
-
-@pytest.mark.long
-def test_hostile_data_is_letters(shaped: Shaped) -> None:
-    """Names, ids and values are shown letter for letter on every part."""
-    shaped.environment.give_data(json.dumps({HOSTILE: [{"id": HOSTILE, HOSTILE: HOSTILE}]}))
-    for part in ("Entities", "Invariants", "Data"):
-        assert shaped.open("World", world_part=part).live_marks() == []
 
 
 def test_an_invariant_is_added_checked_edited_and_deleted(shaped: Shaped) -> None:

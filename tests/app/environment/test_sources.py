@@ -52,23 +52,13 @@ def test_the_table_of_states_sets_what_was_written() -> None:
     }
 
 
-def test_a_schema_is_read_or_named() -> None:
-    """An empty text is no schema; JSON that is none, and a broken one, say where."""
+def test_what_is_typed_kept_or_uploaded_is_read_or_named() -> None:
+    """An empty text is no schema, and nothing kept no problem; a broken schema says where, and bytes that are no UTF-8 are no text."""
     assert read_output_schema(" ") is None
     assert read_output_schema('{"type": "string"}') == {"type": "string"}
-    with pytest.raises(ValueError, match="Line 1, column 2"):
-        read_output_schema("{")
-    with pytest.raises(ValueError, match=r"\$\.type"):
-        read_output_schema('{"type": 3}')
-
-
-def test_what_was_kept_of_problems_is_read_again() -> None:
-    """Nothing kept is no problem."""
+    for text, place in (("{", "Line 1, column 2"), ('{"type": 3}', r"\$\.type")):
+        with pytest.raises(ValueError, match=place):
+            read_output_schema(text)
     assert read_problems(None) == []
     assert read_problems('["[1]: missing"]') == ["[1]: missing"]
-
-
-def test_a_file_is_text_in_utf8() -> None:
-    """A mark at the beginning is passed over; bytes that are no such text are none."""
-    assert decoded("\ufeff{}".encode()) == "{}"
-    assert decoded(b"\xff\xfe{") is None
+    assert (decoded("\ufeff{}".encode()), decoded(b"\xff\xfe{")) == ("{}", None)
