@@ -48,7 +48,10 @@ NOT_THEIRS = r"\.json files in"
 
 
 def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
-    """The list names the set and its agent; a click opens its cases, with what is known of each. Words, tools, tags and kinds narrow them."""
+    """The list names the set and its agent; a click opens its cases, with what is known of each. Words, tools, tags and kinds narrow them.
+
+    From a case of a search, which is sorted, the next is the next one found; a case that was not found stands among all.
+    """
     path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
     tab = Tab().click("open_sets")
     assert "orders.evalset.json" in tab.literal
@@ -59,9 +62,16 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
         assert word in tab.literal
     tab.fill("case_search", "tw")
     assert "1 of 3 cases" in tab.run().words
-    tab.fill("case_search", "bern")  # stands in a response alone
+    tab.fill("case_search", "bern").fill("case_sort", "Case")  # stands in a response alone
     assert "2 of 3 cases" in tab.run().words
-    tab.fill("case_search", "no such word")
+    tab.app.query_params["case"] = "one"
+    assert "1 of 2" in tab.run().words
+    tab.click("case_after")
+    assert tab.app.query_params["case"] in ("two", ["two"])
+    assert "2 of 2" in tab.words
+    assert tab.app.button(key="case_after").disabled
+    assert "of 3" in on_set(path, "two").words
+    tab.click("case_back").fill("case_search", "no such word")
     assert "0 of 3 cases" in tab.run().words
     tab.fill("case_search", "")
     tab.fill("case_tags", ["smoke"])
@@ -74,32 +84,18 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "set" not in tab.app.query_params
 
 
-def test_next_and_previous_go_through_what_was_found_in_its_order(path: Path) -> None:
-    """A search is sorted, and from a case of it the next is the next one found; a case that was not found stands among all."""
-    path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
-    tab = on_set(path)
-    tab.fill("case_search", "bern").fill("case_sort", "Case")
-    tab.run().app.query_params["case"] = "one"
-    assert "1 of 2" in tab.run().words
-    tab.click("case_after")
-    assert tab.app.query_params["case"] in ("two", ["two"])
-    assert "2 of 2" in tab.words
-    assert tab.app.button(key="case_after").disabled
-    assert "of 3" in on_set(path, "two").words
-
-
 def test_a_path_is_typed_as_it_stands_in_the_agents_folder(path: Path) -> None:
     """Without the folders above it; one that is nowhere is named, and so is an empty field."""
     tab = Tab().click("open_sets")
-    tab.app.text_input(key="set_path_typed").set_value(path.name)
-    tab.click("set_open_typed")
-    assert "3 cases" in tab.words
-    tab.click("set_back")
-    tab.app.text_input(key="set_path_typed").set_value("nowhere.evalset.json")
-    assert "nowhere.evalset.json" in tab.click("set_open_typed").literal
-    tab.click("set_back")
-    tab.app.text_input(key="set_path_typed").set_value("")
-    assert "Enter the path of an eval set file" in tab.click("set_open_typed").words
+    for typed, shown in (
+        (path.name, "3 cases"),
+        ("nowhere.evalset.json", "nowhere.evalset.json"),
+        ("", "Enter the path of an eval set file"),
+    ):
+        tab.fill("set_path_typed", typed).click("set_open_typed")
+        assert shown in f"{tab.words}{tab.literal}"
+        if typed:
+            tab.click("set_back")
 
 
 def test_a_relative_path_that_two_agents_have_is_refused(tmp_path: Path) -> None:
@@ -207,7 +203,10 @@ def test_others_open_only_what_is_theirs(path: Path, tmp_path: Path) -> None:
 
 
 def test_uploads_have_a_limit_and_are_removed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a person uploads has a limit; archives count too. Removing an upload makes room, and removes nothing of anybody else."""
+    """What a person uploads has a limit; archives count too. Removing an upload makes room, and removes nothing of anybody else.
+
+    An imported set counts, too: what takes too much is taken away again; a set elsewhere is nobody's upload.
+    """
     monkeypatch.setenv(UPLOAD_MB, "1")
     archive = take_upload("browser-q", "first.zip", b"PK" + bytes(700_000))
     with pytest.raises(ValueError, match=rf"1\.\d MB; the limit is 1 MB.*{UPLOAD_MB}"):
@@ -224,6 +223,14 @@ def test_uploads_have_a_limit_and_are_removed(path: Path, monkeypatch: pytest.Mo
         remove_upload("browser-q", mine)
     assert list(taken.parent.iterdir()) == []
     take_upload("browser-q", "second.zip", b"PK" + bytes(700_000))
+    made = uploads_of("browser-q") / "second_imported.evalset.json"
+    made.write_bytes(b" " * 700_000)
+    with pytest.raises(ValueError, match="the limit is 1 MB"):
+        check_import("browser-q", made)
+    assert not made.exists()
+    check_import("browser-q", path)
+    with pytest.raises(ValueError, match="the limit is 1 MB"):
+        take_upload("browser-q", "set.evalset.json", b"{}", recorded=b" " * 700_000)
 
 
 def test_an_upload_counts_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,6 +255,7 @@ def test_an_upload_counts_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> N
     assert read.wait(60)
     assert read.result is not None
     assert [*uploads_of("browser-h").iterdir()] == [read.result]
+    assert read.result.read_bytes() == first.content
     remove_upload("browser-h", read.result)
     again = taken("browser-h", second)
     assert again.wait(60)
@@ -285,20 +293,6 @@ def test_uploads_of_others_go_after_a_day() -> None:
     remove_upload("local", kept[2])
 
 
-def test_an_imported_set_counts_among_the_uploads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes too much is taken away again; a set elsewhere is nobody's upload."""
-    monkeypatch.setenv(UPLOAD_MB, "1")
-    take_upload("browser-i", "first.zip", b"PK" + bytes(700_000))
-    made = uploads_of("browser-i") / "first_imported.evalset.json"
-    made.write_bytes(b" " * 700_000)
-    with pytest.raises(ValueError, match="the limit is 1 MB"):
-        check_import("browser-i", made)
-    assert not made.exists()
-    check_import("browser-i", path)
-    with pytest.raises(ValueError, match="the limit is 1 MB"):
-        take_upload("browser-i", "set.evalset.json", b"{}", recorded=b" " * 700_000)
-
-
 def test_an_upload_is_removed_from_the_list(path: Path) -> None:
     """The list offers it for an upload alone, behind a second click."""
     taken = take_upload("local", "mine.evalset.json", path.read_bytes())
@@ -317,9 +311,8 @@ def edit_step(tab: Tab, step: str) -> Tab:
 
 def as_json(tab: Tab) -> Tab:
     """Go from the form of a part to its JSON, or back."""
-    tab.app.toggle(key=tab.key("json_as_json_")).set_value(
-        not tab.app.toggle(key=tab.key("json_as_json_")).value
-    )
+    toggle = tab.app.toggle(key=tab.key("json_as_json_"))
+    toggle.set_value(not toggle.value)
     return tab.run()
 
 
@@ -448,31 +441,26 @@ def write_played(path: Path, *later: str) -> Path:
     said = [{"parts": [{"text": text}], "role": "user"} for text in later]
     turns = [turn, *({"user_content": each, "final_response": turn["final_response"]} for each in said)]
     path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [a_raw_case("played", *turns)]}))
+    asked, outcome = {"order_id": "A-1"}, Failed(error_code=503, error_message="busy")
     call = RecordedCall(
-        id="c1",
-        tool="find_order",
-        arguments={"order_id": "A-1"},
-        outcome=Failed(error_code=503, error_message="busy"),
-        author=Author(source="written"),
+        id="c1", tool="find_order", arguments=asked, outcome=outcome, author=Author(source="written")
     )
-    recorded = RecordedCase(
-        agent="order_desk",
-        app_name="order_desk",
-        turns=(
-            RecordedTurn(query=turn["user_content"], calls=(call,)),
-            *(RecordedTurn(query=each) for each in said),
-        ),
-    )
-    put_cases(sidecar_of(path), {"played": recorded})
+    first = RecordedTurn(query=turn["user_content"], calls=(call,))
+    recorded = (first, *(RecordedTurn(query=each) for each in said))
+    case = RecordedCase(agent="order_desk", app_name="order_desk", turns=recorded)
+    put_cases(sidecar_of(path), {"played": case})
     return path
 
 
-def test_a_case_is_played_to_a_step_and_goes_on_from_there(
+def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session of the agent opens in which the recorded answers are given, and what comes after the step is asked."""
+    """A session opens in which the recorded answers are given; from the step on it is played by hand.
+
+    Then the case's later messages are sent, and the export proposes the case's own set and id.
+    """
     monkeypatch.setattr(sys, "argv", ["main.py"])
-    path = write_played(tmp_path / "orders.evalset.json")
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.")
     tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
     live = live_of(tab.session_id)
     assert live.simulation.wait(60)
@@ -483,20 +471,8 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     (waits,) = live.simulation.view().pending
     assert isinstance(waits, ModelRequest)
     assert "script" in tab.run().words.casefold()
-    edited_sets().clear()
-
-
-def test_a_case_is_recorded_again_in_its_place_with_its_later_turns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From a step on by hand; then the case's later messages are sent, and the export proposes the case's own set and id."""
-    monkeypatch.setattr(sys, "argv", ["main.py"])
-    path = write_played(tmp_path / "orders.evalset.json", "Thank you.")
-    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
-    live = live_of(tab.session_id)
-    assert live.simulation.wait(60)
-    assert not tab.run().has("play_rest")
-    assert live.simulation.answer(live.simulation.view().pending[0], "It is delayed.", wait=60)
+    assert not tab.has("play_rest")
+    assert live.simulation.answer(waits, "It is delayed.", wait=60)
     assert live.script is not None
     assert live.script.wait(lambda progress: progress.is_over, 60)
     tab.run().click("play_rest")
@@ -522,26 +498,19 @@ def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store
     assert tab.run().has(f"recent_{made}")
 
 
-@pytest.mark.long
-def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path) -> None:
-    """A session in the place of an eval set: one button, and the new set is open."""
+def test_a_file_that_holds_cases_is_imported_where_it_was_opened(path: Path) -> None:
+    """A session in the place of an eval set: one button, and the new set is open; the work tells how many cases it has found."""
     named, content = importable("journal")
-    given = tmp_path / named
+    given = path.with_name(named)
     given.write_bytes(content)
     tab = imported(given)
-    made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
+    made = given.with_name(f"{given.name.partition('.')[0]}_imported.evalset.json")
     assert str(made) in tab.app.query_params["set"]
     assert "go" in tab.literal
     assert "recorded" in tab.literal
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
-
-
-def test_an_import_tells_how_many_cases_it_has_found(path: Path) -> None:
-    """While it reads, and at its end."""
-    name, content = importable("journal")
-    given = path.with_name(name)
-    given.write_bytes(content)
+    made.unlink()
     job = imported_sets.made_of(given, LOCAL)
     assert job.wait(60)
     assert job.result is not None
@@ -569,13 +538,3 @@ def test_an_import_is_stopped_and_writes_nothing(path: Path, monkeypatch: pytest
     assert tab.app.error
     assert "set" in tab.app.query_params
     assert {*path.parent.iterdir()} == before
-
-
-def test_an_upload_is_kept_with_its_recording_beside_it() -> None:
-    """As work on the server, whose outcome is where it lies."""
-    files = {"orders.evalset.json": b'{"eval_set_id": "orders", "eval_cases": []}'}
-    job = taken(LOCAL, Upload(name="orders.evalset.json", content=files["orders.evalset.json"]))
-    assert job.wait(60)
-    assert job.result is not None
-    assert job.result.read_bytes() == files["orders.evalset.json"]
-    assert job.result.parent == uploads_of(LOCAL)

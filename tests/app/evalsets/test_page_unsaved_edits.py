@@ -31,11 +31,6 @@ def path(desk_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     close_store()
 
 
-def killed() -> None:
-    """Let the server end without a word: what it has in memory is gone."""
-    edited_sets().clear()
-
-
 def edited(path: Path, text: str = "Edited?") -> Tab:
     """Edit a case, and let the page be drawn."""
     tab = on_set(path)
@@ -49,7 +44,7 @@ def test_unsaved_edits_are_there_again(path: Path) -> None:
     edited_sets().of("local", path).work.apply(DeleteCase(case="two"))
     tab.run().click("set_undo")
     before = edited_sets().of("local", path).work
-    killed()
+    edited_sets().clear()
     tab = on_set(path)
     work = edited_sets().of("local", path).work
     assert work is not before
@@ -59,7 +54,7 @@ def test_unsaved_edits_are_there_again(path: Path) -> None:
     assert not tab.has("conflict_merge")
     tab.click("set_redo").click("set_save").click("save_set")
     assert [row.eval_id for row in open_set(path).rows] == ["one", "three"]
-    killed()
+    edited_sets().clear()
     tab = on_set(path)
     assert not tab.has("set_discard")
     assert not edited_sets().of("local", path).work.is_changed
@@ -76,69 +71,54 @@ def test_edits_are_their_authors_alone_and_dropped_with_a_click(path: Path, tmp_
     assert left is not None
     assert "Edited?" in left.body
     assert left.base == before
-    killed()
+    edited_sets().clear()
     assert not EditedSets().of("somebody else", path).work.is_changed
     tab = on_set(path)
     assert edited_sets().of("local", path).work.is_changed
     assert not tab.click("set_discard").has("set_discard")
     assert not edited_sets().of("local", path).work.is_changed
-    killed()
+    edited_sets().clear()
     assert not on_set(path).has("set_discard")
     assert path.read_bytes() == before
 
 
-def test_what_was_edited_after_a_save_is_there_again(path: Path) -> None:
-    """The edits are those since the save, on the cases as they are called now."""
+@pytest.mark.parametrize("undoes", [False, True])
+def test_what_was_edited_after_a_save_is_there_again(path: Path, *, undoes: bool) -> None:
+    """The edits are those since the save, on the cases as they are called now; a save that was undone is gone another way from."""
     tab = on_set(path)
     work = edited_sets().of("local", path).work
     work.apply(RenameCase(case="one", eval_id="first"))
     work.apply(DuplicateCase(case="two", eval_id="copy"))
     save(work)
+    if undoes:
+        work.undo()
+    else:
+        work.apply(SetText(case="copy", where=QUERY, text="Copied?"))
     work.apply(SetText(case="one", where=QUERY, text="Later?"))
-    work.apply(SetText(case="copy", where=QUERY, text="Copied?"))
     tab.run()
-    killed()
+    edited_sets().clear()
     tab = on_set(path)
     found = edited_sets().of("local", path).work
     assert tab.has("set_discard")
     assert not tab.has("conflict_merge")
-    assert [row.eval_id for row in found.rows()] == ["first", "two", "copy", "three"]
-    save(found)
-    texts = path.read_text(encoding="utf-8")
-    assert "Later?" in texts
-    assert "Copied?" in texts
-
-
-@pytest.mark.long
-def test_what_was_undone_behind_a_save_is_there_again(path: Path) -> None:
-    """A save can be undone and gone another way from; that is what was not saved then."""
-    tab = on_set(path)
-    work = edited_sets().of("local", path).work
-    work.apply(SetText(case="one", where=QUERY, text="Saved?"))
-    save(work)
-    work.undo()
-    work.apply(SetText(case="two", where=QUERY, text="Another way?"))
-    tab.run()
-    killed()
-    on_set(path)
-    found = edited_sets().of("local", path).work
     assert found.is_changed
+    assert [row.eval_id for row in found.rows()] == ["first", "two", *["copy"][undoes:], "three"]
     save(found)
     text = path.read_text(encoding="utf-8")
-    assert ("Saved?" in text, "Another way?" in text) == (False, True)
+    assert ("Later?" in text, "Copied?" in text) == (True, not undoes)
 
 
 def test_a_file_that_changed_meanwhile_is_merged(path: Path) -> None:
     """The page offers what it offers of any file that somebody else has changed."""
     edited(path, "Mine?")
-    killed()
+    edited_sets().clear()
     path.write_text(path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8")
     tab = on_set(path)
     assert tab.has("set_discard")
     tab.fill("whose_one", "Mine").run().click("conflict_merge")
     work = edited_sets().of("local", path).work
     assert work.row("one").query == "Mine?"
-    killed()
+    edited_sets().clear()
     tab = on_set(path)
     assert edited_sets().of("local", path).work.row("one").query == "Mine?"
     assert not tab.has("conflict_merge")
@@ -153,7 +133,7 @@ def test_edits_that_cannot_be_read_are_shown_and_stay(path: Path) -> None:
         tab = on_set(path)
         assert tab.app.warning
         assert tab.has("set_edits")
-        killed()
+        edited_sets().clear()
     tab = on_set(path).click("set_discard")
     assert not tab.app.warning
     assert store.unsaved("local", str(path)) is None

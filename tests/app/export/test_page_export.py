@@ -8,7 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from google.adk.evaluation.eval_case import get_all_tool_calls
@@ -82,7 +82,8 @@ def test_a_written_case_is_verified_at_once_and_run_by_the_commands_that_are_sho
     tab: Tab, target: Path
 ) -> None:
     """The agent's own file gets it, its replay asks no tool and no model, and the hermetic command comes first, each with its whole paths."""
-    replayed(tab.click("export_write"))
+    tab.click("export_write")
+    verdict_of(tab)
     (case,) = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
     assert case.conversation is not None
     calls = get_all_tool_calls(case.conversation[0].intermediate_data)
@@ -139,30 +140,18 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     assert tab.keys("export_done") == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "environment_data.json",
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("test_config.json", "root_agent.json")),
-    ],
-)
-@pytest.mark.parametrize("before", [None, "[]"])
-def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(
-    name: str, before: str | None, tab: Tab, target: Path
-) -> None:
+def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(tab: Tab, target: Path) -> None:
     """Neither with a case nor with a dataset; the file is named, and the folder is as it was."""
-    path = target.parent / name
-    if before is not None:
-        path.write_text(before)
-    tab.app.text_input(key="export_path_export").input(str(path))
-    tab.run().click("export_write")
-    assert name in "".join(each.value for each in tab.app.code)
+    there, new = (target.with_name(name) for name in ("environment_data.json", "test_config.json"))
+    there.write_text("[]")
     tab.unfold("export_dataset")
-    tab.app.text_input(key="dataset_path_export").input(str(path))
-    tab.run().click("dataset_write")
-    assert tab.app.error
-    assert path.exists() == (before is not None)
-    assert before is None or path.read_text() == before
+    for path in (there, new):
+        tab.type("export_path_export", str(path)).click("export_write")
+        assert path.name in "".join(each.value for each in tab.app.code)
+        tab.type("dataset_path_export", str(path)).click("dataset_write")
+        assert tab.app.error
+    assert there.read_text() == "[]"
+    assert not new.exists()
     assert not target.exists()
 
 
@@ -280,12 +269,6 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     assert not tab.app.button(key="open_export").disabled
 
 
-def replayed(tab: Tab) -> Tab:
-    """Wait until the case that was written is replayed, and draw the page."""
-    assert replay_of(tab).wait(60)
-    return tab.run()
-
-
 def replay_of(tab: Tab) -> Job[Any]:
     """Return the replay of what was written."""
     replay = live_of(tab.session_id).replay
@@ -294,8 +277,9 @@ def replay_of(tab: Tab) -> Job[Any]:
 
 
 def verdict_of(tab: Tab) -> str:
-    """Return what the replay says of the case."""
-    found = replay_of(tab).result
+    """Wait until the case that was written is replayed, draw the page, and return what it says of the case."""
+    assert replay_of(tab).wait(60)
+    found = replay_of(tab.run()).result
     assert found is not None
     (case,) = found.verification.cases
     return str(case.status)
@@ -304,14 +288,15 @@ def verdict_of(tab: Tab) -> str:
 @pytest.mark.long
 def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Path) -> None:
     """The page says what changed, and replays again on a click: then it shows the first divergence with its verdict."""
-    replayed(tab.click("export_write"))
+    tab.click("export_write")
+    verdict_of(tab)
     golden = json.loads(target.read_text())
     golden["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"] = {
         "order_id": "B-2"
     }
     target.write_text(json.dumps(golden))
     assert tab.run().app.warning
-    replayed(tab.click("export_replay_again"))
+    tab.click("export_replay_again")
     assert verdict_of(tab) == "failed"
     assert not tab.app.warning
     assert "turn 1, step 2" in tab.words
@@ -335,36 +320,29 @@ def test_a_replay_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> N
     assert began.wait(60)
     tab.click("stop_export_replay")
     assert ends.wait(60)
-    assert replayed(tab).app.error == []
+    assert replay_of(tab).wait(60)
+    assert tab.run().app.error == []
     assert tab.has("export_replay_again")
-
-
-def entry(name: str, source: Literal["folder", "file", "demo"], location: Path | str = "") -> AgentEntry:
-    """An agent of the list."""
-    return AgentEntry(name=name, source=source, location=str(location))
 
 
 def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo by its name, a folder by its path, a single file and a file of configs with the name behind it, a module from here."""
     monkeypatch.chdir(tmp_path)
-    for name in ("whole", "bare"):
-        (tmp_path / "agents" / name).mkdir(parents=True)
-    (tmp_path / "agents" / "whole" / "__init__.py").touch()
-    (tmp_path / "agents" / "whole" / "agent.py").touch()
-    (tmp_path / "agents" / "bare" / "__init__.py").touch()
-    (tmp_path / "configs.py").touch()
-    folder = AgentSettings(agents_dir=Path("agents"))
     agents = tmp_path / "agents"
-    demo = words_of(entry("order_desk", "demo"), folder)
-    assert demo == AgentWords(words="order_desk", folder=DEMOS_DIR / "order_desk")
-    whole = words_of(entry("whole", "folder", agents / "whole"), folder)
-    assert whole == AgentWords(words=str(agents / "whole"), folder=agents / "whole")
-    bare = words_of(entry("bare", "folder", agents / "bare"), folder)
-    assert bare == AgentWords(words=f"{agents}#bare", folder=agents / "bare")
-    single = words_of(entry("one", "folder", agents / "one.py"), folder)
-    assert single == AgentWords(words=f"{agents}#one")
-    file = AgentSettings(agents_file="configs.py")
-    twice = words_of(entry("order_desk (file)", "file"), file, ["order_desk"])
-    assert twice == AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")
-    module = words_of(entry("one", "file"), AgentSettings(agents_file="my.agents"))
-    assert module == AgentWords(words="my.agents#one", start_in=tmp_path)
+    for name in ("whole/__init__.py", "whole/agent.py", "bare/__init__.py", "../configs.py"):
+        (agents / name).parent.mkdir(parents=True, exist_ok=True)
+        (agents / name).touch()
+    folder, file = AgentSettings(agents_dir=Path("agents")), AgentSettings(agents_file="configs.py")
+    module, here = AgentSettings(agents_file="my.agents"), str(agents / "whole")
+    rows: list[tuple[Any, Any, AgentSettings, AgentWords]] = [
+        ("order_desk", "demo", folder, AgentWords(words="order_desk", folder=DEMOS_DIR / "order_desk")),
+        ("whole", "folder", folder, AgentWords(words=here, folder=agents / "whole")),
+        ("bare", "folder", folder, AgentWords(words=f"{agents}#bare", folder=agents / "bare")),
+        ("one.py", "folder", folder, AgentWords(words=f"{agents}#one")),
+        ("order_desk (file)", "file", file, AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")),
+        ("one", "file", module, AgentWords(words="my.agents#one", start_in=tmp_path)),
+    ]
+    for name, source, settings, words in rows:
+        location = str(agents / name) if source == "folder" else ""
+        entry = AgentEntry(name=name.removesuffix(".py"), source=source, location=location)
+        assert words_of(entry, settings, ["order_desk"] if "(" in name else ()) == words

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -25,15 +26,14 @@ TAB = "checks.doctor_tab"
 
 def opened(eval_set: Path) -> SetTab:
     """The tab, when the first examination is over."""
-    tab = SetTab(TAB, eval_set)
-    return settled(tab)
+    return settled(SetTab(TAB, eval_set))
 
 
-def settled(tab: SetTab) -> SetTab:
+def settled(tab: Any) -> SetTab:
     """Wait until nothing is at work, and draw that."""
     wait_until(lambda: not tab.workspace.is_at_work, what="the doctor is done")
-    tab.run()
-    return tab
+    made: SetTab = tab.run()
+    return made
 
 
 def findings(tab: SetTab) -> list[str]:
@@ -52,39 +52,32 @@ def flaws(tab: SetTab) -> list[str]:
 
 
 def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
-    """A byte order mark: the table names it, the difference is shown, nothing is written before it is agreed to."""
+    """A byte order mark: the table names it, the difference is shown, nothing is written before it is agreed to.
+
+    What somebody else has written between the look and the mend is left alone.
+    """
     sound = eval_set.read_bytes()
     eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
     tab = opened(eval_set)
     assert tab.app.selectbox(key=tab.key("agent_")).value == "adder"
     assert "byte-order-mark" in flaws(tab)
     assert findings(tab)
-    tab.click(tab.key("doctor_preview"))
-    settled(tab)
+    settled(tab.click(tab.key("doctor_preview")))
     assert tab.keys("doctor_diff_") == ["doctor_diff_0"]
     assert eval_set.read_bytes() != sound
-    tab.click(tab.key("doctor_write"))
-    settled(tab)
+    eval_set.write_bytes(theirs := eval_set.read_bytes() + b"\n")
+    settled(tab.click(tab.key("doctor_write")))
+    assert len(tab.app.error) == 1
+    assert str(eval_set) in tab.literal
+    assert eval_set.read_bytes() == theirs
+    settled(tab.click(tab.key("doctor_preview")))
+    settled(tab.click(tab.key("doctor_write")))
+    sound += b"\n"
     assert eval_set.read_bytes() == sound
     (copy,) = eval_set.parent.glob("*.bak")
     assert copy.read_bytes() == b"\xef\xbb\xbf" + sound
     assert str(copy) in tab.literal
     assert flaws(settled(tab)) == []
-
-
-def test_what_was_changed_since_it_was_shown_is_left_alone(eval_set: Path) -> None:
-    """Somebody else writes the file between the look and the mend."""
-    eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
-    tab = opened(eval_set)
-    tab.click(tab.key("doctor_preview"))
-    settled(tab)
-    eval_set.write_bytes(eval_set.read_bytes() + b"\n")
-    theirs = eval_set.read_bytes()
-    tab.click(tab.key("doctor_write"))
-    settled(tab)
-    assert len(tab.app.error) == 1
-    assert str(eval_set) in tab.literal
-    assert eval_set.read_bytes() == theirs
 
 
 def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
@@ -99,8 +92,7 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     settled(tab)
     tab.unfold("doctor_diff_0")
     assert re.search(r'^\+ +"name": "add"', tab.literal, re.MULTILINE)
-    tab.click(tab.key("doctor_write"))
-    settled(tab)
+    settled(tab.click(tab.key("doctor_write")))
     assert json.loads(eval_set.read_text()) == json.loads(text)
     assert flaws(tab) == []
 
@@ -211,15 +203,13 @@ def test_findings_from_before_a_change_are_out_of_date(
     """Small files are examined anew by themselves; of large ones, and where the agent changed, the findings stay and say so."""
     monkeypatch.setattr("app.evalsets.checks.doctor_tab.is_quick", lambda _: False)
     tab = SetTab(TAB, eval_set)
-    tab.click(tab.key("doctor_examine"))
-    settled(tab)
+    settled(tab.click(tab.key("doctor_examine")))
     assert changes(tab) == ()
     eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
     tab.run()
     assert changes(tab) == ("the set",)
     assert flaws(tab) == []
-    tab.click(tab.key("doctor_again"))
-    settled(tab)
+    settled(tab.click(tab.key("doctor_again")))
     assert changes(tab) == ()
     assert "byte-order-mark" in flaws(tab)
     agent = eval_set.with_name("agent.py")

@@ -16,7 +16,6 @@ from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, spec_of
 from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
-from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import criteria_in, custom_metrics, option, starting_document
 from evalset.recorded.recording import RecordedEnvironment
@@ -30,7 +29,10 @@ PLAN: Any = {"starting_prompt": "Hi", "conversation_plan": "Ask for a sum."}
 
 
 def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
-    """A criterion comes on, gets its threshold and an option; what was switched off comes back as it was; it is saved."""
+    """A criterion comes on, gets its threshold and an option; what was switched off comes back as it was; it is saved.
+
+    A file that somebody else has changed is not overwritten; loading it again shows theirs.
+    """
     tab = SetTab(TAB, eval_set)
     assert not tab.workspace.criteria.has_file
     tab.fill("on_hallucinations_v1", True).run()
@@ -49,8 +51,15 @@ def test_the_form_and_the_json_say_the_same(eval_set: Path) -> None:
     tab.fill("on_hallucinations_v1", False).run()
     assert not tab.keys("least_hallucinations_v1")
     tab.fill("on_hallucinations_v1", True).run().click(tab.key("criteria_save"))
-    assert json.loads(eval_set.with_name("test_config.json").read_text()) == {"criteria": wanted}
+    file = eval_set.with_name("test_config.json")
+    assert json.loads(file.read_text()) == {"criteria": wanted}
     assert tab.workspace.criteria.is_saved
+    file.write_text('{"criteria": {"safety_v1": 0.5}}')
+    tab.fill("on_hallucinations_v1", False).run().click(tab.key("criteria_save"))
+    assert tab.app.error
+    assert json.loads(file.read_text()) == {"criteria": {"safety_v1": 0.5}}
+    tab.click(tab.key("criteria_load"))
+    assert tab.app.toggle(key=tab.key("on_safety_v1")).value
 
 
 @pytest.mark.parametrize("owner", [LOCAL, "browser-1"])
@@ -104,13 +113,13 @@ def test_rubrics_metrics_of_ones_own_and_the_simulated_user_are_set(eval_set: Pa
 
 
 def test_what_a_judge_is_configured_with_has_inputs(eval_set: Path) -> None:
-    """What most people set as numbers, the rest as JSON; each keeps what the others hold, and a broken text changes nothing."""
+    """What most people set as numbers, the rest as JSON; each keeps what the others hold, and a broken text changes nothing.
+
+    What no input can hold stays as it is: the checks name it, and other options can be changed.
+    """
     tab, name = SetTab(TAB, eval_set), "final_response_match_v2"
-    judge: dict[str, Any] = {
-        "maxOutputTokens": 512,
-        "thinking_config": {"include_thoughts": False},
-        "seed": 7,
-    }
+    shy: Any = {"thinking_config": {"include_thoughts": False}}
+    judge: dict[str, Any] = {"maxOutputTokens": 512, "seed": 7, **shy}
     held: Any = {"threshold": 0.5, "judgeModelOptions": {"judge_model_config": judge}}
     tab.workspace.criteria.take({"criteria": {name: held}})
     tab.run()
@@ -122,37 +131,23 @@ def test_what_a_judge_is_configured_with_has_inputs(eval_set: Path) -> None:
     assert any("line 1" in each.value for each in tab.app.error)
     assert _judge(tab) == judge | {"temperature": 0.2, "thinking_config": thinking}
     tab.fill(f"judge_model_config_{name}", '{"top_p": 0.9}').run()
-    assert _judge(tab) == {
-        "top_p": 0.9,
-        "temperature": 0.2,
-        "max_output_tokens": 512,
-        "thinking_config": {"thinking_budget": 0},
-    }
+    numbers = {"temperature": 0.2, "max_output_tokens": 512, "thinking_config": {"thinking_budget": 0}}
+    assert _judge(tab) == {"top_p": 0.9, **numbers}
     tab.fill(f"judge_model_config_{name}", "").run()
     for field in ("temperature", "max_output_tokens", "thinking_budget"):
         tab.fill(f"{field}_{name}", None).run()
     assert tab.workspace.criteria.document == {"criteria": {name: 0.5}}
+    for odd in (7, {"temperature": "warm", "max_output_tokens": 10**30, "thinking_config": "none"}):
+        held = {"threshold": 0.5, "judge_model_options": {"judge_model_config": odd}}
+        tab.workspace.criteria.take({"criteria": {name: held}})
+        tab.run().fill(f"num_samples_{name}", 3).run()
+        assert _judge(tab) == odd
+        assert f"criteria.{name}.judge_model_options.judge_model_config" in tab.literal
 
 
 def _judge(tab: SetTab) -> Any:
-    return option(
-        tab.workspace.criteria.document or {},
-        "final_response_match_v2",
-        ("judge_model_options", "judge_model_config"),
-    )
-
-
-@pytest.mark.parametrize(
-    "judge", [7, {"temperature": "warm", "max_output_tokens": 10**30, "thinking_config": "none"}]
-)
-def test_a_judge_that_no_input_can_hold_stays_as_it_is(eval_set: Path, judge: Any) -> None:
-    """The checks name what is wrong; other options can be changed."""
-    tab, name = SetTab(TAB, eval_set), "final_response_match_v2"
-    held: Any = {"threshold": 0.5, "judge_model_options": {"judge_model_config": judge}}
-    tab.workspace.criteria.take({"criteria": {name: held}})
-    tab.run().fill(f"num_samples_{name}", 3).run()
-    assert _judge(tab) == judge
-    assert f"criteria.{name}.judge_model_options.judge_model_config" in tab.literal
+    document, name = tab.workspace.criteria.document or {}, "final_response_match_v2"
+    return option(document, name, ("judge_model_options", "judge_model_config"))
 
 
 def test_a_custom_metric_has_inputs_for_what_adk_is_told_about_it(eval_set: Path) -> None:
@@ -179,8 +174,8 @@ def _metric(tab: SetTab) -> Any:
     return document["custom_metrics"]["counts"]
 
 
-def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> None:
-    """A typing error in the JSON keeps the run back; a metric that nobody knows is named, literally."""
+def test_what_keeps_a_run_back_is_said(eval_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typing error in the JSON, a metric that nobody knows, literally, and what is to be installed, with the command."""
     tab = SetTab(TAB, eval_set)
     tab.choose("criteria_side", "JSON")
     tab.fill("criteria_json", '{"criteria": \n3,}').run()
@@ -192,26 +187,8 @@ def test_what_is_wrong_with_criteria_is_said_with_its_place(eval_set: Path) -> N
     tab.click(tab.key("adk_run"))
     assert tab.app.error
     assert tab.workspace.run is None
-
-
-def test_a_file_that_somebody_else_has_changed_is_not_overwritten(eval_set: Path) -> None:
-    """It is said; loading it again shows theirs."""
-    tab = SetTab(TAB, eval_set)
-    file = eval_set.with_name("test_config.json")
-    file.write_text('{"criteria": {"safety_v1": 0.5}}')
-    tab.click(tab.key("criteria_save"))
-    assert tab.app.error
-    assert json.loads(file.read_text()) == {"criteria": {"safety_v1": 0.5}}
-    tab.click(tab.key("criteria_load"))
-    assert tab.app.toggle(key=tab.key("on_safety_v1")).value
-
-
-def test_where_it_is_not_installed_the_page_says_what_to_install(
-    eval_set: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The command and what is missing; nothing can be run."""
     monkeypatch.setattr(tab_module, "missing", lambda: ("rouge-score",))
-    tab = SetTab(TAB, eval_set)
+    tab.run()
     assert 'pip install "google-adk[eval]"\n\nmissing: rouge-score' in tab.literal
     assert tab.app.button(key=tab.key("adk_run")).disabled
 
@@ -287,28 +264,34 @@ def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
     assert check(document) == ()
 
 
-def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
-    """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
+def test_others_run_no_code_of_their_own_here(eval_set: Path, tmp_path: Path) -> None:
+    """Where several people use the server a metric of one's own is refused; the studio's own for this set is not.
+
+    Results lie beside the set where that lies with its agent, and else with their run.
+    """
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
-    workspace = workspaces().of("browser-1", eval_set)
+    theirs, local = (workspaces().of(owner, eval_set) for owner in ("browser-1", LOCAL))
     choice = AdkEvalOptions(agent="adder", unrecorded="generate")
-    workspace.criteria.heed_tolerances(eval_set)
-    spec = spec_of(workspace, choice, catalogue())
+    theirs.criteria.heed_tolerances(eval_set)
+    spec = spec_of(theirs, choice, catalogue())
     assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
-    workspace.criteria.own_metric("mine", "adder.own_metric")
+    local.criteria.heed_tolerances(eval_set)
+    for each in (theirs, local):
+        each.criteria.own_metric("mine", "adder.own_metric")
     with pytest.raises(ValueError, match=": mine"):
-        spec_of(workspace, choice, catalogue())
-    local = spec_of_local(eval_set)
-    assert local.config == workspace.criteria.document
-    assert local.history == eval_set.parent / ".adk" / "eval_history"
+        spec_of(theirs, choice, catalogue())
+    spec = spec_of(local, choice, catalogue())
+    assert spec.config == theirs.criteria.document
+    assert spec.history == eval_set.parent / ".adk" / "eval_history"
+    elsewhere = workspaces().of(LOCAL, write_tiny_eval_set(tmp_path / "sums.evalset.json"))
+    assert spec_of(elsewhere, AdkEvalOptions(agent="adder", hermetic=False), catalogue()).history is None
 
 
+@pytest.mark.usefixtures("no_key")
 def test_scenarios_run_with_generated_responses_or_say_what_is_lacking(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the command does: nothing real runs without a choice, and the user, the criteria and the recording are named before a run."""
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(workspaces(), "starts", evaluated)
     case = evalset.scenario_case(PLAN, app_name="adder", user_id="user", at=1.0)
     eval_set.unlink()
@@ -332,18 +315,3 @@ def test_scenarios_run_with_generated_responses_or_say_what_is_lacking(
         spec_of(tab.workspace, spec, catalogue())
     with pytest.raises(ValueError, match="no recorded environment"):
         spec_of(tab.workspace, AdkEvalOptions(agent="adder"), catalogue())
-
-
-def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp_path: Path) -> None:
-    """Nothing is written into the folder of an agent that the set does not lie with."""
-    elsewhere = write_tiny_eval_set(tmp_path / "sums.evalset.json")
-    workspace = workspaces().of(LOCAL, elsewhere)
-    assert spec_of(workspace, AdkEvalOptions(agent="adder", hermetic=False), catalogue()).history is None
-
-
-def spec_of_local(eval_set: Path) -> EvalRunSpec:
-    """What whose machine it is runs with the same criteria."""
-    workspace = workspaces().of(LOCAL, eval_set)
-    workspace.criteria.heed_tolerances(eval_set)
-    workspace.criteria.own_metric("mine", "adder.own_metric")
-    return spec_of(workspace, AdkEvalOptions(agent="adder", unrecorded="generate"), catalogue())

@@ -19,11 +19,9 @@ from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOfTolerance
 from evalset.verify import tolerances_of
 from evalset.verify.results import VERDICTS, Verification
+from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.harness.processes import wait_until
-
-PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +69,6 @@ def opened(path: Path) -> Tab:
 def bench_of(path: Path) -> Workspace:
     """Return what is kept of the set on the server."""
     return workspaces().of(LOCAL, path)
-
-
-def settled(tab: Tab, path: Path) -> Tab:
-    """Wait until nothing is at work, and draw that."""
-    wait_until(lambda: not bench_of(path).is_at_work, what="the work is over", seconds=PATIENCE)
-    return tab.run()
 
 
 def verified(tab: Tab, path: Path) -> Verification:
@@ -132,7 +124,8 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
 def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Changed) -> None:
     """A golden that says other arguments: the place, both calls, what differs; its one action is an edit, and saved it passes.
 
-    A session opens at the step, which waits for a person; a case that the edits no longer have is said to be gone.
+    A session opens at the step, which waits for a person; a case that the edits no longer have is said to be gone. Chosen
+    cases are verified alone, and found by their id.
     """
     path = eval_set(('"order": "A"', '"order": "Z"'))
     before, tab = path.read_bytes(), opened(path)
@@ -160,17 +153,9 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     assert path.read_bytes() == before
     tab.click("set_save").click("save_set")
     assert path.read_bytes() != before
-    assert verified(tab, path).status == "passed"
-
-
-def test_only_chosen_cases_are_verified_and_found_by_id(eval_set: Changed) -> None:
-    """The filter finds none where none is like it."""
-    path = eval_set()
-    tab = opened(path)
-    tab.fill("cases_", ["two"]).run()
-    assert [case.eval_id for case in verified(tab, path).cases] == ["two"]
-    tab.fill("verify_find", "one").run()
-    assert not tab.app.dataframe
+    assert verified(tab.fill("cases_", ["one"]).run(), path).status == "passed"
+    assert [case.eval_id for case in result_of(path).cases] == ["one"]
+    assert not tab.fill("verify_find", "two").run().app.dataframe
 
 
 @pytest.mark.long
