@@ -13,6 +13,7 @@ from app.environment.world_rows import Cell, CellKind, Sheet, cell, column_kind,
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import EntityChange
 from simulator.runtime.knowledge.world_view import WorldTable
+from tests.simulator.environment.drawn_json import json_values
 
 ORDERS = WorldTable(
     kind="order",
@@ -109,11 +110,7 @@ def test_a_column_is_edited_as_what_stands_in_it() -> None:
             value_of(written, column)
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(-1e6, 1e6) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
+_JSON = json_values(max_leaves=6)
 _FIELDS = ("a", "b", "c")
 _ROWS = st.lists(st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=3), min_size=1, max_size=4)
 

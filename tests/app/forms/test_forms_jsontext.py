@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, show_json, write_json
+from tests.simulator.environment.drawn_json import json_values
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)
+_JSON = json_values(names=st.text(), max_leaves=8)
 
 
 @given(_JSON)

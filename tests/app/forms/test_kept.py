@@ -60,20 +60,16 @@ class Page:
 
 
 @pytest.mark.long
-def test_a_hidden_input_comes_back_with_its_text() -> None:
-    """One run without the input, and a new tab, lose nothing."""
+def test_a_hidden_input_comes_back_with_its_text_and_a_look_keeps_it() -> None:
+    """One run without the input, and a new tab, lose nothing; what the browser sent along is kept before the page is drawn anew.
+
+    A change by another tab stays.
+    """
     page = Page().type("mine").change("one", drawn=False).change("one")
-    assert page.text == "mine"
-    assert Page(page.drafts).text == "mine"
-
-
-@pytest.mark.long
-def test_a_look_keeps_what_was_typed_and_the_next_run_does_not_undo_it() -> None:
-    """What the browser sent along is in the drafts before the page is drawn anew; a change by another tab stays."""
-    page = Page()
-    page.tab.text_input[0].set_value("mine")
+    assert (page.text, Page(page.drafts).text) == ("mine", "mine")
+    page.tab.text_input[0].set_value("looked")
     page.tab.button(key="look").click().run()
-    assert Page(page.drafts).text == "mine"
+    assert Page(page.drafts).text == "looked"
     Page(page.drafts).type("another tab's")
     page.change("one", drawn=False)
     assert page.change("one").text == "another tab's"
@@ -89,29 +85,16 @@ def test_inputs_of_a_run_that_ended_early_are_not_taken_for_anothers() -> None:
 
 
 @pytest.mark.long
-def test_another_thing_of_the_same_name_begins_anew() -> None:
-    """What was typed for one thing is not shown for the next that comes under its name."""
+def test_another_thing_of_the_same_name_begins_anew_and_so_does_what_is_forgotten() -> None:
+    """What was typed for one thing is not shown for the next; a click right after it came reads and changes its input. Forgotten, it is gone in every tab."""
     page = Page().type("mine").change("two")
     assert page.text == "first"
     assert page.change("two").text == "first"
-
-
-@pytest.mark.long
-def test_a_callback_of_the_first_run_reads_what_stands_in_the_input() -> None:
-    """A click right after another thing came reads and changes its input, not the one before."""
-    page = Page().type("mine").change("two")
     page.tab.text_input[0].set_value("yours")
     page.tab.button(key="upper").click().run()
     assert page.text == "YOURS"
-
-
-@pytest.mark.long
-def test_what_is_forgotten_is_gone_in_every_tab() -> None:
-    """The input begins with its first value again."""
-    page = Page().type("mine")
     page.tab.button(key="forget").click().run()
-    assert page.text == "first"
-    assert Page(page.drafts).text == "first"
+    assert (page.text, Page(page.drafts).text) == ("first", "first")
 
 
 @pytest.mark.long

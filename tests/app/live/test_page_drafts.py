@@ -51,17 +51,8 @@ def test_a_duplicate_shows_what_was_typed_for_the_session(session_id: str, store
     assert tab.click(f"recent_{copy}").typed("response_") == TYPED
 
 
-@pytest.mark.long
-def test_an_imported_session_shows_what_was_typed_for_it(session_id: str, store: JournalStore) -> None:
-    """Its id is another where its own is taken; the page shows the text all the same."""
-    store.keep_drafts()
-    made = carry_out(store, ImportSession(text=store.export(session_id)), LOCAL)
-    assert made not in {None, session_id}
-    assert Tab(made).typed("response_") == TYPED
-
-
 def test_every_kind_of_text_goes_along(store: JournalStore) -> None:
-    """The next query, the agent's turn, who speaks for the user, and what of a line was chosen."""
+    """The next query, the agent's turn, who speaks for the user, and what of a line was chosen: into a duplicate and an import."""
     made = begun("").session_id
     tab = Tab(made)
     tab.choose("context_view", "Seats")
@@ -69,10 +60,14 @@ def test_every_kind_of_text_goes_along(store: JournalStore) -> None:
     tab.type("script_user", "First.\nSecond.")
     tab.type("query_text_query", ASKED)
     copy = carry_out(store, DuplicateSession(session_id=made), LOCAL)
-    shown = Tab(copy)
-    assert shown.typed("query_text_query") == ASKED
-    shown.choose("context_view", "Seats")
-    assert shown.typed("script_user") == "First.\nSecond."
+    store.keep_drafts()
+    taken_in = carry_out(store, ImportSession(text=store.export(made)), LOCAL)
+    assert len({made, copy, taken_in, None}) == 4
+    for each in (copy, taken_in):
+        shown = Tab(each)
+        assert shown.typed("query_text_query") == ASKED
+        shown.choose("context_view", "Seats")
+        assert shown.typed("script_user") == "First.\nSecond."
 
 
 @pytest.mark.long
@@ -95,21 +90,14 @@ def test_what_is_typed_in_one_session_never_stands_in_another(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "with_id",
-    [" ".join, lambda parts: digest(*parts)],
-    ids=["plain", "digest"],
-)
+@pytest.mark.parametrize("with_id", [" ".join, lambda parts: digest(*parts)], ids=["plain", "digest"])
 def test_what_was_kept_by_an_older_studio_is_shown(
     session_id: str, store: JournalStore, with_id: Any
 ) -> None:
-    """It named the session in what it kept, and a text that names another session is not this one's."""
+    """It named the session in what it kept; a text that names another session is not this one's, and one that is none does no harm."""
     registry().close(session_id)
-    (owner,) = [
-        name
-        for name, text in _stored(store, session_id).items()
-        if TYPED in json.loads(text)["values"].values()
-    ]
+    kept = {name: json.loads(text)["values"] for name, text in _stored(store, session_id).items()}
+    (owner,) = [name for name, texts in kept.items() if TYPED in texts.values()]
     values = {"response": OTHER, "offered": "before"}
     call = "find_order", canonical({"order_id": "A-1001"})
     store.put_drafts(session_id, {owner: json.dumps({"of": with_id((session_id, *call)), "values": values})})
@@ -120,13 +108,7 @@ def test_what_was_kept_by_an_older_studio_is_shown(
     registry().close(session_id)
     store.put_drafts(session_id, {owner: json.dumps({"of": with_id(("another", *call)), "values": values})})
     assert Tab(session_id).typed("response_") not in {OTHER, TYPED}
-
-
-@pytest.mark.long
-def test_a_draft_that_is_none_does_no_harm(session_id: str, store: JournalStore) -> None:
-    """A file from elsewhere may hold anything; the page begins with the draft then."""
-    owners = _stored(store, session_id)
-    for text in ("{", "[]", '{"of": [1], "values": {}}', '{"of": "", "values": []}', "[" * 10_000):
+    for none in ("{", "[]", '{"of": [1], "values": {}}', '{"of": "", "values": []}', "[" * 10_000):
         registry().close(session_id)
-        store.put_drafts(session_id, dict.fromkeys(owners, text))
-        assert json.loads(Tab(session_id).typed("response_"))["status"] != "mine", text[:40]
+        store.put_drafts(session_id, {owner: none})
+        assert Tab(session_id).typed("response_") not in {OTHER, TYPED}, none[:40]

@@ -27,7 +27,7 @@ from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.scripts import read_script
 from simulator.seats.answers import returned
 from simulator.store import JournalStore
-from tests.app.desk_sessions import begun, server_ends
+from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.page_driver import Tab
 from tests.app.server.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
 
@@ -62,7 +62,7 @@ def played_to_its_end(live: LiveSession) -> None:
     hers = Tab(live.session_id, user=ANNE)
     while not hers.has("query_send"):
         hers.click(hers.key("accept_"))
-    live.simulation.journal.keep()
+    live_of(live.session_id).simulation.journal.keep()
 
 
 def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore) -> None:
@@ -91,17 +91,10 @@ def test_whoever_has_the_link_sees_it_and_can_press_nothing_in_it(annes: LiveSes
     assert "typed by Anne" not in drawn(tab)
     assert not tab.keys("response_")
     assert not tab.keys("recent_")
-    pressed = {str(button.key) for button in tab.app.button}
-    of_the_page = {"context_hide", "context_show"}
-    assert pressed - of_the_page <= {
-        "new_session",
-        "open_sets",
-        "search",
-        "open_world",
-        "open_export",
-        "copy_shared",
-        "log_out",
-    }
+    leads = (
+        "context_hide context_show new_session open_sets search open_world open_export copy_shared log_out"
+    )
+    assert {str(button.key) for button in tab.app.button} <= set(leads.split())
     assert not tab.app.toggle
     assert not tab.app.text_area
 
@@ -129,7 +122,13 @@ def test_it_is_seen_as_it_goes_on(annes: LiveSession, token: str, store: Journal
 @pytest.mark.long
 @pytest.mark.parametrize("rests", [False, True])
 def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool) -> None:
-    """World, branches and export, live and at rest; with the way back."""
+    """World, branches and export, live and at rest; with the way back. An unfinished one leaves as a script."""
+    if rests:
+        registry().close(annes.session_id)
+    unfinished = Tab(shared=token, user=BEN, view="export")
+    assert unfinished.has("download_script")
+    (script,) = [each.value for each in unfinished.app.code if "turns:" in each.value]
+    assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
     played_to_its_end(annes)
     if rests:
         registry().close(annes.session_id)
@@ -150,60 +149,27 @@ def test_each_page_of_it_can_be_read(annes: LiveSession, token: str, rests: bool
         assert WORDS in tab.literal
 
 
-@pytest.mark.long
-def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str) -> None:
-    """Whoever looks at it may take it along as it is, live and at rest."""
-    for rests in _live_then_at_rest(annes.session_id):
-        tab = Tab(shared=token, user=BEN, view="export")
-        assert tab.has("download_script"), rests
-        (script,) = [each.value for each in tab.app.code if "turns:" in each.value]
-        assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
-
-
-@pytest.mark.long
-def test_the_way_that_is_not_shared_any_more_ends_at_once(
+def test_whoever_may_not_see_it_sees_nothing_of_it(
     annes: LiveSession, token: str, store: JournalStore
 ) -> None:
-    """The next look shows what an unknown link shows."""
+    """Without a login that is demanded, by its id or its id beside the token, while it is deleted, and as soon as it is not shared any more."""
+    locked = Tab(shared=token, user={"is_logged_in": False}, secrets={"auth": {"client_id": "x"}})
+    assert locked.has("log_in_default")
+    other = Tab(annes.session_id, shared=token, user=BEN)
+    store.delete(annes.session_id)
+    for tab in (locked, other, Tab(shared=annes.session_id, user=BEN), Tab(shared=token, user=BEN)):
+        assert WORDS not in drawn(tab)
+    store.restore(annes.session_id)
     tab = Tab(shared=token, user=BEN)
+    assert WORDS in drawn(tab)
+    hers = Tab(shared=token, user=ANNE)
+    assert hers.session_id == annes.session_id
+    assert hers.keys("accept_")
     carry_out(store, ShareSession(session_id=annes.session_id, shared=False), owner_of(ANNE))
     tab.run()
     assert WORDS not in drawn(tab)
-    unknown = Tab(shared="x" * 24, user=BEN)
-    assert drawn(tab).replace(token, "x" * 24) == drawn(unknown)
+    assert drawn(tab).replace(token, "x" * 24) == drawn(Tab(shared="x" * 24, user=BEN))
     assert shared_session(token) is None
-
-
-def test_a_deleted_session_is_not_seen(annes: LiveSession, token: str, store: JournalStore) -> None:
-    """Until it is restored."""
-    store.delete(annes.session_id)
-    assert WORDS not in drawn(Tab(shared=token, user=BEN))
-    store.restore(annes.session_id)
-    assert WORDS in drawn(Tab(shared=token, user=BEN))
-
-
-@pytest.mark.long
-def test_without_a_login_the_link_is_worth_nothing_where_one_is_demanded(
-    annes: LiveSession, token: str
-) -> None:
-    """Who is not logged in sees the way in, and nothing of what is shared."""
-    tab = Tab(shared=token, user={"is_logged_in": False}, secrets={"auth": {"client_id": "x"}})
-    assert tab.has("log_in_default")
-    assert WORDS not in drawn(tab)
-
-
-def test_its_owner_is_led_to_the_session_itself(annes: LiveSession, token: str) -> None:
-    """With all that they can do there."""
-    tab = Tab(shared=token, user=ANNE)
-    assert tab.session_id == annes.session_id
-    assert tab.keys("accept_")
-
-
-@pytest.mark.long
-def test_the_token_of_another_session_opens_nothing_else(annes: LiveSession, token: str) -> None:
-    """The session's id beside it, or as it, is still an id of somebody else's."""
-    for tab in (Tab(annes.session_id, shared=token, user=BEN), Tab(shared=annes.session_id, user=BEN)):
-        assert WORDS not in drawn(tab)
 
 
 def test_a_copy_is_ones_own(annes: LiveSession, token: str, store: JournalStore) -> None:

@@ -70,21 +70,10 @@ def _reads_what_was_given(tab: Tab) -> None:
     assert "1 call: find_order 1" in read
     assert "lost" in read
     read = _part(tab, "Tools")
-    for words in (
-        "some-model",
-        "Shared state: desk",
-        f"Initial state: {HOSTILE}",
-        '"seen"',
-        f"Tracks. {HOSTILE}",
-    ):
-        assert words in read
-    assert {str(button.key) for button in tab.app.button} <= {
-        "new_session",
-        "open_sets",
-        "search",
-        "environment_back",
-        "log_out",
-    }
+    wanted = ("some-model", "Shared state: desk", f"Initial state: {HOSTILE}", '"seen"', f"Tracks. {HOSTILE}")
+    assert [words for words in wanted if words not in read] == []
+    leads = {"new_session", "open_sets", "search", "environment_back", "log_out"}
+    assert {str(button.key) for button in tab.app.button} <= leads
     assert [node.type for node in tab.nodes() if node.type in {"text_area", "toggle"}] == []
 
 

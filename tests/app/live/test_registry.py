@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,28 +36,23 @@ class Simulation:
 CONFIG: Any = SimulatedAgentConfig.__new__(SimulatedAgentConfig)
 
 
-def test_a_session_is_taken_in_once() -> None:
-    """A second simulation under the same id is refused, and the first stays."""
-    sessions = Registry()
-    first: Any = Simulation("a")
-    second: Any = Simulation("a")
-    sessions.add(first, CONFIG, AgentDirectory())
-    with pytest.raises(ValueError, match="'a'"):
-        sessions.add(second, CONFIG, AgentDirectory())
-    assert sessions.newest_first()[0].simulation is first
+def test_the_number_of_sessions_is_bounded_and_each_is_taken_in_once() -> None:
+    """Beyond the limit the registry says what to do, and nothing of the sessions of others; closing one makes room.
 
-
-def test_the_number_of_sessions_is_bounded() -> None:
-    """Beyond the limit the registry says what to do, and nothing of the sessions of others; closing one makes room."""
+    A second simulation under the same id is refused, and the first stays.
+    """
     sessions = Registry(limit=2)
     simulations: list[Any] = [Simulation(name) for name in "abc"]
-    sessions.add(simulations[0], CONFIG, AgentDirectory())
-    sessions.add(simulations[1], CONFIG, AgentDirectory())
+    for simulation in simulations[:2]:
+        sessions.add(simulation, CONFIG, AgentDirectory())
     with pytest.raises(RegistryFullError, match="close one"):
         sessions.add(simulations[2], CONFIG, AgentDirectory())
     sessions.close("a")
+    second: Any = Simulation("b")
+    with pytest.raises(ValueError, match="'b'"):
+        sessions.add(second, CONFIG, AgentDirectory())
     sessions.add(simulations[2], CONFIG, AgentDirectory())
-    assert [live.session_id for live in sessions.newest_first()] == ["c", "b"]
+    assert [live.simulation for live in sessions.newest_first()] == [simulations[2], simulations[1]]
     assert simulations[0].closed == 1
 
 
@@ -65,16 +61,11 @@ def test_a_session_that_comes_back_needs_room_before_it_is_made() -> None:
     sessions = Registry(limit=1)
     held: Any = Simulation("a")
     sessions.add(held, CONFIG, AgentDirectory())
-    made: list[str] = []
-
-    def never(name: str) -> Any:
-        return lambda: made.append(name)
-
+    make = Mock()
     with pytest.raises(RegistryFullError):
-        sessions.get_or_take_in("b", never("b"))
-    assert made == []
-    live = sessions.get_or_take_in("a", never("a"))
-    assert made == []
+        sessions.get_or_take_in("b", make)
+    live = sessions.get_or_take_in("a", make)
+    assert not make.called
     assert live is not None
     assert live.simulation is held
 

@@ -39,6 +39,7 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import InjectionRule
+from tests.simulator.environment.drawn_json import json_values
 
 SHARES = st.floats(0.001, 1.0)
 WORDS = st.sampled_from(["A-1", "Rome", "two words", "x", "\u00e9t\u00e9"])
@@ -46,13 +47,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), m
 PLAIN: st.SearchStrategy[Any] = (
     st.none() | st.booleans() | st.integers(-9, 99) | st.floats(-5, 5) | WORDS | TEXTS
 )
-JSON: st.SearchStrategy[Any] = st.recursive(
-    PLAIN,
-    lambda inner: (
-        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b c"]), inner, max_size=2)
-    ),
-    max_leaves=4,
-)
+JSON = json_values(PLAIN, st.sampled_from(["a", "b c"]), max_leaves=4)
 OBJECTS = st.dictionaries(st.sampled_from(["order_id", "b c", "n"]), JSON, max_size=3)
 TESTS = st.one_of(
     st.builds(Equals, value=JSON),
