@@ -159,9 +159,7 @@ class FakeSimulation:
         self.bumps += 1
         return True
 
-    def query(
-        self, message: str | JsonObject, *, state_delta: JsonObject | None = None, wait: float | None = None
-    ) -> bool:
+    def query(self, message: str | JsonObject, **_: Any) -> bool:
         """Note what the user said."""
         return self._note("query", message)
 
@@ -177,20 +175,11 @@ class FakeSimulation:
         """Note the wish for the real thing."""
         return self._note("run_real", request if isinstance(request, str) else request.key)
 
-    def inject(
-        self,
-        request: Request | str,
-        rule: InjectionRule,
-        outcome: Outcome | None = None,
-        *,
-        wait: float | None = None,
-    ) -> bool:
+    def inject(self, request: Request | str, rule: InjectionRule, outcome: Any = None, **_: Any) -> bool:
         """Note a fault for one call."""
         return self._note("inject", (request if isinstance(request, str) else request.key, rule, outcome))
 
-    def confirm(
-        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
-    ) -> bool:
+    def confirm(self, call_id: str, confirmed: bool, payload: Any = None, **_: Any) -> bool:
         """Note a confirmation."""
         return self._note("confirm", (call_id, confirmed, payload))
 

@@ -27,6 +27,20 @@ from tests.simulator.runtime.stage import PATIENCE
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
 
+PERSONA = {
+    "id": "SHY",
+    "description": "Says little.",
+    "behaviors": [
+        {
+            "name": "Quiet",
+            "description": "Few words.",
+            "behavior_instructions": ["Say at most three words."],
+            "violation_rubrics": ["Speaks a whole sentence."],
+        }
+    ],
+}
+
+
 @pytest.fixture
 def session() -> Simulation:
     """A session that waits for its first query."""
@@ -60,12 +74,8 @@ def test_a_script_sits_down_and_its_messages_are_accepted_edited_and_replaced(se
     tab.fill("query_text_", "my own")
     tab.click("query_send")
     assert said(session) == ["first", "second, but better", "my own"]
-    sources = [
-        turn.provenance.source
-        for _, turn in session.journal.path()
-        if turn.kind == "turn_started" and turn.provenance
-    ]
-    assert sources == ["written", "edited", "written"]
+    turns = [turn for _, turn in session.journal.path() if turn.kind == "turn_started"]
+    assert [each.provenance and each.provenance.source for each in turns] == ["written", "edited", "written"]
     assert "(3 of 3)" in tab.literal
 
 
@@ -140,51 +150,27 @@ def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
 def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     session: Simulation, tmp_path: Path
 ) -> None:
-    """The file's scenario stands in the form, can be saved, and becomes a case with a session input; once."""
-    tab = seats(session, "scenario")
-    file = json.dumps({"scenarios": [SCENARIO]}).encode()
-    tab.fill("upload_", ("scenarios.json", file, "application/json"))
-    tab.run().click("scenario_use_0")
-    values = [each.value for each in tab.app.text_area]
-    assert SCENARIO["starting_prompt"] in values
-    path = tmp_path / "new" / "talk.evalset.json"
-    tab.fill("set_path_", str(path))
-    tab.run().click("scenario_add")
-    assert tab.app.success
-    tab.click("scenario_add")
-    assert tab.app.success
-    (case,) = json.loads(path.read_text())["eval_cases"]
-    assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
-    assert case["session_input"]["app_name"] == "stage"
+    """The file's scenario stands in the form, can be saved, and becomes a case with a session input; once.
 
-
-PERSONA = {
-    "id": "SHY",
-    "description": "Says little.",
-    "behaviors": [
-        {
-            "name": "Quiet",
-            "description": "Few words.",
-            "behavior_instructions": ["Say at most three words."],
-            "violation_rubrics": ["Speaks a whole sentence."],
-        }
-    ],
-}
-
-
-def test_a_persona_of_ones_own_has_fields_for_its_rubrics(session: Simulation, tmp_path: Path) -> None:
-    """A loaded one fills them in; what is changed goes into the scenario, and all else of it stays."""
+    A persona of one's own has fields for its rubrics: what is changed goes into the scenario, and all else of it stays.
+    """
     tab = seats(session, "scenario")
     file = json.dumps({"scenarios": [{**SCENARIO, "user_persona": PERSONA}]}).encode()
     tab.fill("upload_", ("scenarios.json", file, "application/json"))
     tab.run().click("scenario_use_0")
+    assert SCENARIO["starting_prompt"] in [each.value for each in tab.app.text_area]
     (rubric,) = [each for each in tab.app.text_input if each.value == "Speaks a whole sentence."]
     rubric.set_value("Speaks at all.")
-    tab.fill("set_path_", str(path := tmp_path / "talk.evalset.json")).run().click("scenario_add")
+    path = tmp_path / "new" / "talk.evalset.json"
+    tab.fill("set_path_", str(path)).run()
+    for _ in range(2):
+        assert tab.click("scenario_add").app.success
     (case,) = json.loads(path.read_text())["eval_cases"]
     persona: Any = copy.deepcopy(PERSONA)
     persona["behaviors"][0]["violation_rubrics"] = ["Speaks at all."]
+    assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
     assert case["conversation_scenario"]["user_persona"] == persona
+    assert case["session_input"]["app_name"] == "stage"
 
 
 def test_a_new_persona_begins_with_its_fields(session: Simulation) -> None:

@@ -10,7 +10,7 @@ from app.branches.branch_graph import newest_of, tree_dot
 from app.branches.branch_labels import ending, forks
 from app.branches.branches_panel import PAGE_BRANCHES
 from simulator.branches.branch_tree import branches, tree
-from simulator.facts import Failed, RaisedError, Returned, RulesChanged, TurnEnded
+from simulator.facts import Failed, Outcome, RaisedError, Returned, RulesChanged, TurnEnded
 from simulator.journal import ROOT
 from tests.app.fakes import AT, FakeSimulation, put_live
 from tests.app.page_driver import HOSTILE, Tab
@@ -18,13 +18,13 @@ from tests.app.page_driver import HOSTILE, Tab
 SESSION = "session-0041-abcdef"
 
 
-def two_ways(answer: str = "lost", words: str = "Sorry.") -> FakeSimulation:
+def two_ways(answer: str = "lost", words: str = "Sorry.", outcome: Outcome | None = None) -> FakeSimulation:
     """A session whose call was answered in two ways; it is on the second."""
     simulation = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
     fork = simulation.journal.head
     simulation.give("c1", Returned(value={"order": {"status": "shipped"}})).say("Soon.").end("Soon.")
     simulation.journal.move_head(fork)
-    simulation.give("c1", Returned(value={"order": {"status": answer}})).say(words).end(words)
+    simulation.give("c1", outcome or Returned(value={"order": {"status": answer}})).say(words).end(words)
     put_live(simulation)
     return simulation
 
@@ -53,7 +53,10 @@ def test_the_way_to_the_branches_is_there_where_there_are_several() -> None:
 
 
 def test_each_branch_says_where_it_forks_and_what_differs_first() -> None:
-    """The list has the newest first, with how each ended; the other branch's answer stands beside the one that was given here."""
+    """The list has the newest first, with how each ended; the other branch's answer stands beside the one that was given here.
+
+    What failed is called so, with its words, and not compared place by place with what did not.
+    """
     simulation = two_ways()
     tab = opened(simulation)
     assert tab.keys("branch_line_") == ["branch_line_2", "branch_line_1"]
@@ -63,25 +66,12 @@ def test_each_branch_says_where_it_forks_and_what_differs_first() -> None:
     assert '"lost"' in here
     (drawn,) = tab.app.get("graphviz_chart")
     assert "Branch 1" in drawn.proto.spec
-
-
-def test_an_error_stands_whole_beside_an_answer() -> None:
-    """What failed is called so, with its words, and not compared place by place with what did not."""
-    simulation = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
-    fork = simulation.journal.head
-    simulation.give("c1", Returned(value={"order": {"status": "shipped"}}))
-    simulation.journal.move_head(fork)
-    simulation.give("c1", Failed(error_code=503, error_message="busy"))
-    put_live(simulation)
-    tab = opened(simulation)
+    tab = opened(two_ways(outcome=Failed(error_code=503, error_message="busy")))
     here = tab.literal.partition("Here:")[2]
-    assert "find_order failed" in here
-    assert "busy" in here
-    assert "missing" not in here
     beside = "\n".join(one.value for one in tab.click("branch_compare_1").app.code)
-    assert "busy" in beside
-    assert "shipped" in beside
-    assert "missing" not in beside
+    assert all(each in here for each in ("find_order failed", "busy"))
+    assert all(each in beside for each in ("busy", "shipped"))
+    assert "missing" not in here + beside
 
 
 def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:

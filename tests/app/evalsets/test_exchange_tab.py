@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, looked_into
 from app.evalsets.imported_sets import imported_beside
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.workspace import Workspace, workspaces
+from app.evalsets.workspace import workspaces
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import ReviewCase
 from evalset.editing.case_reviews import CaseComment, CaseReview, has_changed_since
@@ -30,11 +30,6 @@ from tests.app.page_driver import HOSTILE, Tab
 def opened(path: Path) -> Tab:
     """Open the tab."""
     return Tab(page="sets", set=str(path)).choose("set_tab", "Import & export")
-
-
-def workspace(path: Path) -> Workspace:
-    """Return what is kept of the tab."""
-    return workspaces().of(LOCAL, path)
 
 
 def chat(folder: Path, name: str, query: str) -> Path:
@@ -54,7 +49,10 @@ def looked_at(tab: Tab, path: Path, where: Path) -> Tab:
 
 
 def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> None:
-    """As an edit of the set, which can be undone; an id that is taken there becomes another; nothing is written before it is saved."""
+    """As an edit of the set, which can be undone; an id that is taken there becomes another; nothing is written before it is saved.
+
+    Some of the cases can be chosen; the button says how many they are.
+    """
     before = path.read_bytes()
     chats = tmp_path / "chats"
     chat(chats, "one", "Hello.")
@@ -73,18 +71,12 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
     assert path.read_bytes() == before
     tab.click("set_undo").click("set_undo")
     assert "3 cases" in tab.words
-
-
-def test_some_of_the_cases_can_be_chosen(path: Path, tmp_path: Path) -> None:
-    """The button says how many they are."""
-    chat(tmp_path / "chats", "first", "Hello.")
-    chat(tmp_path / "chats", "second", "Hello.")
-    tab = looked_at(opened(path), path, tmp_path / "chats")
+    looked_at(tab.choose("set_tab", "Import & export"), path, chats)
     assert " 2 cases " in tab.app.button(key=tab.key("import_add")).label
-    tab.fill("import_cases", ["second"])
+    tab.fill("import_cases", ["new"])
     assert " 1 case " in tab.run().app.button(key=tab.key("import_add")).label
     tab.click(tab.key("import_add"))
-    assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["second"]
+    assert [row.eval_id for row in edited_sets().of(LOCAL, path).work.rows()][3:] == ["new"]
 
 
 def test_scenarios_that_the_set_has_are_skipped(path: Path, tmp_path: Path) -> None:
@@ -125,13 +117,16 @@ def exported(tab: Tab, path: Path, form: str) -> Exported:
     """Prepare an export in a form."""
     tab.fill("export_form", form).run().click(tab.key("export_prepare"))
     settled(tab, path)
-    result: Any = workspace(path).jobs[EXPORTED].result
+    result: Any = workspaces().of(LOCAL, path).jobs[EXPORTED].result
     assert isinstance(result, Exported)
     return result
 
 
 def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
-    """As the set is on the screen; what a form cannot hold at all is said in its place."""
+    """As the set is on the screen; what a form cannot hold at all is said in its place.
+
+    Who changes the choice has to prepare it anew; chosen cases alone are exported.
+    """
     assert set(FORM_NAMES) == set(get_args(ExportForm))
     tab = opened(path)
     made = exported(tab, path, "evalset")
@@ -148,6 +143,11 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     tab.fill("export_metrics", True)
     exported(tab.run(), path, "dataset")
     assert "eval_config.yaml" in tab.literal
+    exported(tab, path, "evalset")
+    tab.fill("export_cases", ["two"]).run()
+    assert "orders.evalset.json\n" not in tab.literal
+    made = exported(tab, path, "evalset")
+    assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
 
 
 def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_path: Path) -> None:
@@ -184,17 +184,6 @@ def archive_of(path: Path, files: dict[str, str]) -> None:
     with zipfile.ZipFile(path, "w") as made:
         for name, text in files.items():
             made.writestr(name, text)
-
-
-def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None:
-    """Who changes the choice has to prepare it anew; chosen cases alone are exported."""
-    tab = opened(path)
-    exported(tab, path, "evalset")
-    assert tab.keys("export_prepare")
-    tab.fill("export_cases", ["two"]).run()
-    assert "orders.evalset.json\n" not in tab.literal
-    made = exported(tab, path, "evalset")
-    assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
 
 
 _OTHER = """

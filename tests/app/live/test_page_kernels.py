@@ -63,12 +63,11 @@ def test_a_session_is_opened_and_played(start: Tab) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_key")
 def test_models_are_looked_for_where_the_agent_asks_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key in the agent's `.env` makes a model usable for its user, its environment and its criteria; what it lacks is named."""
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT"):
-        monkeypatch.delenv(name, raising=False)
     home = project(tmp_path / "agents")
     (home / "desk" / ".env").write_text("GOOGLE_API_KEY=nobody-has-this-one\n")
     monkeypatch.setattr(

@@ -18,16 +18,28 @@ def simulation() -> FakeSimulation:
     return paused(SESSION)
 
 
-def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> None:
-    """The toggle switches the rule off once, and follows the session after that."""
-    simulation.set_rules([rule()])
+def test_each_rule_says_what_it_does_and_is_switched_and_edited(simulation: FakeSimulation) -> None:
+    """A line of words and a count, but of a rule that never fired; the toggle switches it off once, and follows the session after that.
+
+    The pencil of a rule leads to its editor, on the rules' own page.
+    """
+    simulation.set_rules([rule(match_args={"order_id": "A-1"}), rule("other")])
+    by = Provenance(source="injected", by="find_order-1", fired=("find_order-1",))
+    simulation.give("c1", provenance=by).call("c2").give("c2", provenance=by)
+    simulation.pending = ()
     simulation.asked.clear()
     tab = Tab(SESSION)
+    assert 'find_order: error 503 \u201cbusy\u201d, when order_id is "A-1"' in tab.literal
+    assert tab.words.count("2\u00d7") == 1
     tab.fill("rule_on_find_order-1", False).run().run()
     assert [name for name, _ in simulation.asked] == ["switch_rule", "set_rules"]
     assert tab.app.toggle(key="rule_on_find_order-1").value is False
     simulation.switch_rule("find_order-1", enabled=True)
     assert tab.run().app.toggle(key="rule_on_find_order-1").value is True
+    tab.click("rule_edit_other")
+    assert tab.app.text_input(key=tab.key("name_rule")).value == "other"
+    assert tab.click("rule_cancel").has("environment_tab")
+    assert not tab.has("rule_save")
 
 
 def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation: FakeSimulation) -> None:
@@ -43,17 +55,6 @@ def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation
     simulation.pending = (tool_request("c1"),)
     simulation.set_rules([rule("late")])
     assert "late: " in tab.run().literal
-
-
-def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:
-    """A line of words and a count; a rule that never fired has no count."""
-    simulation.set_rules([rule(match_args={"order_id": "A-1"}), rule("other")])
-    by = Provenance(source="injected", by="find_order-1", fired=("find_order-1",))
-    simulation.give("c1", provenance=by).call("c2").give("c2", provenance=by)
-    simulation.pending = ()
-    tab = Tab(SESSION)
-    assert 'find_order: error 503 \u201cbusy\u201d, when order_id is "A-1"' in tab.literal
-    assert tab.words.count("2\u00d7") == 1
 
 
 def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> None:
@@ -77,15 +78,6 @@ def test_a_rule_is_written_where_the_session_is(simulation: FakeSimulation) -> N
     assert tab.keys("pane_timeline")
     assert simulation.session.rules[0].rule_id not in tab.click("rule_added_undo").words
     assert list(simulation.session.rules) == []
-
-
-def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> None:
-    """The pencil of a rule leads to its editor."""
-    simulation.set_rules([rule(), rule("second")])
-    tab = Tab(SESSION).click("rule_edit_second")
-    assert tab.app.text_input(key=tab.key("name_rule")).value == "second"
-    assert tab.click("rule_cancel").has("environment_tab")
-    assert not tab.has("rule_save")
 
 
 def test_a_fault_is_added_where_the_session_is(simulation: FakeSimulation) -> None:

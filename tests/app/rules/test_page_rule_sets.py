@@ -110,24 +110,15 @@ def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
     assert again.environment_data == config["environment_data"]
 
 
-@pytest.mark.long
-def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation) -> None:
-    """A mistake in a text says where it is, and the text stays."""
-    broken = json.dumps(
-        {**ADK, "tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
-    )
-    tab = pasted(opened(), broken)
+def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
+    """A file counts before the text, of which a mistake says where it is; one that is no text says so."""
+    broken = {"tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
+    tab = pasted(opened(), json.dumps(ADK | broken))
     assert tab.app.error
     assert "tool 'a', injection 0" in tab.literal
-    assert tab.app.text_area(key=tab.key("paste_")).value == broken
+    assert tab.typed("paste_") == json.dumps(ADK | broken)
     assert ids(simulation) == []
-
-
-def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
-    """A file counts before the text; one that is no text says so."""
-    tab = pasted(opened(), "nothing of use")
-    upload = tab.app.file_uploader[0]
-    upload.set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
+    tab.app.file_uploader[0].set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
     tab.run().click("append_incoming")
     assert ids(simulation) == ["find_order[0]"]
     tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
@@ -151,7 +142,10 @@ def test_a_set_is_saved_and_taken_in_by_another_agent(
 
 
 def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSetFolder) -> None:
-    """A set gets another name, one that is taken is refused in words, and a deleted one is gone."""
+    """A set gets another name, one that is taken is refused in words, and a deleted one is gone.
+
+    One that cannot be read is named with what is wrong, letter for letter.
+    """
     for name in ("first", "second"):
         folder.save(RuleSet(name=name, rules=(rule(),)))
     tab = opened()
@@ -163,15 +157,9 @@ def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSe
     tab.click(tab.key("delete_now_second"))
     assert [each.name for each in folder.list()] == ["third"]
     assert ids(simulation) == []
-
-
-@pytest.mark.usefixtures("simulation")
-def test_a_damaged_set_is_listed_with_its_error(folder: RuleSetFolder) -> None:
-    """A file that cannot be read is named with what is wrong, letter for letter, and can be deleted."""
     folder.save(RuleSet(name=HOSTILE, rules=(rule(HOSTILE, tool_name=HOSTILE),)))
     (folder.path / "bad.rules.json").write_text('{"format": "' + HOSTILE.replace('"', "") + '"}')
-    tab = opened()
-    assert "Damaged: " in tab.literal
+    assert "Damaged: " in tab.run().literal
     assert tab.live_marks() == []
 
 

@@ -152,35 +152,22 @@ def test_a_value_is_of_the_type_that_was_chosen(kind: str, typed: str, value: Js
     ],
 )
 def test_what_cannot_be_read_is_named_at_its_input(typed: dict[str, Any], field: str, words: str) -> None:
-    """One mistake is one problem, at the input where it was made, in words."""
+    """One mistake is one problem, at the input where it was made, in words; all that are made are named at once."""
     found = problems(typed, taken=("taken",))
     assert list(found) == [field]
     assert words in found[field]
+    others = {
+        key: text for key, text in {"seed": "x", "match": "[", "chance": None}.items() if key not in typed
+    }
+    assert problems({**typed, **others}, taken=("taken",)).keys() == {field, *others}
 
 
-def test_all_mistakes_are_named_at_once() -> None:
-    """Nobody has to save again and again to learn of the next one."""
-    found = problems(
-        {"seed": "x", "error.message": "", "c0:rows": [1, 2], "l.kind": "uniform", "l.low": 99.0}
-    )
-    assert set(found) == {"seed", "error.message", "c1.path", "c2.path", "l.low"}
-
-
-def test_what_was_typed_for_another_effect_does_not_count() -> None:
-    """Only the inputs of the chosen effect are read, so that one can look at the others."""
+def test_only_what_counts_is_read() -> None:
+    """Only the inputs of the chosen effect; rows in their order, whatever their numbers; a chance as it was typed, not in its hidden digits."""
     rule = written({"e.kind": "distort", "error.message": "", "l.kind": "log_normal"})
     assert isinstance(rule.effect, DistortEffect)
     assert rule.latency == LogNormalLatency(median=1.0)
-
-
-def test_a_changed_chance_is_the_one_that_was_typed() -> None:
-    """The digits that a percentage hides are those of the old chance, not of a new one."""
-    old = a_rule(probability=1 / 3)
-    assert written({}, old).probability == 1 / 3
-    assert written({"chance": 50.0}, old).probability == 0.5
-
-
-def test_a_sequence_has_its_rows_in_order() -> None:
-    """Rows keep their numbers when others are moved or removed."""
     rule = written({"e.kind": "sequence", "s:rows": [2, 0], "s2.value": "1", "s0.value": '"two"'})
     assert rule.effect == SequenceEffect(values=(1, "two"))
+    old = a_rule(probability=1 / 3)
+    assert [written(typed, old).probability for typed in ({}, {"chance": 50.0})] == [1 / 3, 0.5]

@@ -63,11 +63,8 @@ def test_past_calls_know_what_came_before() -> None:
     assert (there.tally.drawn["r"], there.tally.fired["r"]) == (2, 1)
     assert (there.tally.tool_calls, there.tally.session_calls) == (1, 2)
     assert before(fake.session, calls, calls[0]).tally.session_calls == 0
-
-
-def test_a_call_that_adk_answered_is_none_for_a_rule() -> None:
-    """A call without an answer of a tool, that does not wait either, is not listed."""
-    assert [call.call_id for call in past_calls(session().session, ())] == ["c1", "c2"]
+    # A call without an answer of a tool, that does not wait either, is none for a rule.
+    assert [call.call_id for call in past_calls(fake.session, ())] == ["c1", "c2"]
 
 
 def test_firings_and_misses_are_counted() -> None:
@@ -96,21 +93,18 @@ def test_firings_and_misses_are_counted() -> None:
     ],
 )
 def test_a_preview_shows_what_the_agent_would_get(effect: object, before_it: str | None, after: str) -> None:
-    """An answer that the rule changes is shown before and after; one that it gives, by itself."""
-    fake = session()
-    calls = past_calls(fake.session, ())
-    shown = previewed(rule(effect=effect), calls[0], before(fake.session, calls, calls[0]), "seed")
-    assert shown is not None
-    assert (shown.before, shown.after) == (before_it, after)
+    """An answer that the rule changes is shown before and after; one that it gives, by itself.
 
-
-def test_a_preview_names_what_cannot_be_filled_in() -> None:
-    """A template without a value says so, with its place; what changes no answer has no preview."""
+    A template without a value says so, with its place; what changes no answer has no preview.
+    """
     fake = session()
     calls = past_calls(fake.session, ())
     there = before(fake.session, calls, calls[0])
-    effect = ResponseEffect(value={"n": "{{ args.nope }}"}, templated=True)
     shown = previewed(rule(effect=effect), calls[0], there, "seed")
+    assert shown is not None
+    assert (shown.before, shown.after) == (before_it, after)
+    wrong = ResponseEffect(value={"n": "{{ args.nope }}"}, templated=True)
+    shown = previewed(rule(effect=wrong), calls[0], there, "seed")
     assert shown is not None
     assert "nope" in shown.problem
     assert previewed(rule(effect=AskEffect()), calls[0], there, "seed") is None

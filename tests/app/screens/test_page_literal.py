@@ -54,10 +54,9 @@ def test_a_body_that_is_drawn_as_it_is_would_be_found() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_key")
 def test_the_start_page_names_a_model_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Why a model cannot be asked is told in words that may come from the agent's file: none of them is turned."""
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
-        monkeypatch.delenv(name, raising=False)
     (tmp_path / "asker").mkdir()
     (tmp_path / "asker" / "agent.py").write_text(AGENT % f"gemini-{TURNING}2.5")
     monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path), "--no-demos"])

@@ -28,10 +28,8 @@ root_agent = LlmAgent(name="asker", model="gemini-2.5-flash", description=%r, in
 
 
 @pytest.fixture
-def options(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def options(no_key: None, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Start the studio without options; its command line is an input of the process, not of any function."""
-    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "argv", ["main.py"])
     return monkeypatch
 
@@ -137,16 +135,8 @@ def test_a_session_begins_with_artifacts_and_memory(tab: Tab) -> None:
     assert tab.literal.count("plan.txt") == 2
 
 
-def test_an_artifact_that_is_too_large_opens_no_session(tab: Tab) -> None:
-    """The file is named, before anything is sent."""
-    tab.unfold("start_settings")
-    tab.fill("start_artifacts", [("large.bin", bytes(5 << 20), "")]).click("start_session")
-    assert registry().newest_first() == []
-    assert "large.bin: 5.0 MB" in tab.literal
-
-
 def test_a_setting_that_cannot_be_read_is_named(tab: Tab) -> None:
-    """No session is opened, the field is named, and everything that was typed is still there."""
+    """No session is opened, the field or the file that is too large is named, and everything that was typed is still there."""
     tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
     for key, text, complaint in (
         ("start_user", "  ", "User ID: "),
@@ -158,6 +148,9 @@ def test_a_setting_that_cannot_be_read_is_named(tab: Tab) -> None:
         assert complaint in tab.literal
         assert tab.typed(QUERY_KEY) == "Where is A-1002?"
         tab.fill(key, "{}")
+    tab.fill("start_artifacts", [("large.bin", bytes(5 << 20), "")]).click("start_session")
+    assert registry().newest_first() == []
+    assert "large.bin: 5.0 MB" in tab.literal
 
 
 @pytest.mark.usefixtures("options")
@@ -230,33 +223,22 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached() -> None:
     assert [request.kind for request in live.simulation.view().pending] == ["model"]
 
 
-@pytest.mark.usefixtures("options")
-def test_the_commands_for_own_agents_start_this_studio_from_any_folder() -> None:
-    """They name the program that is installed beside this Python, and options that the studio has."""
-    lines = [shlex.split(each.value) for each in Tab().unfold("own_agents").app.code]
+def test_what_is_missing_is_told_with_the_commands_for_own_agents(options: pytest.MonkeyPatch) -> None:
+    """They name the program that is installed beside this Python, and options that the studio has.
+
+    A session that is gone, a misspelt option and a studio without agents are told.
+    """
+    gone = Tab("no-such-session").unfold("own_agents")
+    assert len(gone.app.info) == 1
+    assert gone.has("start_session")
+    lines = [shlex.split(each.value) for each in gone.app.code]
     assert {Path(program).is_file() for program, *_ in lines} == {True}
     assert [words[1] for words in lines] == ["studio"] * 3
     for words in lines:
         with pytest.raises(ValueError, match=r"path/to/agents|my_agents"):
             studio_command(words[2:])
-
-
-@pytest.mark.usefixtures("options")
-def test_a_session_that_is_gone_is_told() -> None:
-    """An address of a session that this server does not have shows the start page, and says why."""
-    gone = Tab("no-such-session")
-    assert len(gone.app.info) == 1
-    assert gone.has("start_session")
-
-
-def test_an_unknown_option_of_the_studio_is_told(options: pytest.MonkeyPatch) -> None:
-    """A misspelt option on the command line is named on the page."""
     options.setattr(sys, "argv", ["main.py", "--agent-dir", "x"])
     assert "--agent-dir" in Tab().literal
-
-
-def test_a_studio_without_agents_says_how_to_bring_some(options: pytest.MonkeyPatch) -> None:
-    """Without a single agent the page shows the command that offers some."""
     options.setattr(sys, "argv", ["main.py", "--no-demos"])
     tab = Tab()
     assert "--agents-dir" in tab.literal

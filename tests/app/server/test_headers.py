@@ -13,7 +13,6 @@ from app.server.security_headers import (
     SecurityHeaders,
     content_security_policy,
     script_hashes,
-    security_headers,
     streamlit_page,
 )
 
@@ -45,15 +44,15 @@ def test_the_policy_names_no_foreign_host() -> None:
 
 
 def test_an_error_carries_the_headers_too() -> None:
-    """The middleware adds its headers to whatever the app inside answers."""
+    """The middleware adds its headers to whatever the app inside answers, and passes a WebSocket's messages on unchanged.
+
+    With them no page of another address, also of another port, embeds anything of ours.
+    """
     sent = respond_through_middleware({"type": "http"}, status=500)
-    names = {name.decode() for name, _ in sent[0]["headers"]}
-    assert {"content-security-policy", "x-content-type-options", "referrer-policy"} <= names
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    assert {"content-security-policy", "x-content-type-options", "referrer-policy"} <= headers.keys()
+    assert headers["cross-origin-resource-policy"] == "same-origin"
     assert sent[0]["status"] == 500
-
-
-def test_other_traffic_is_left_alone() -> None:
-    """A message of a WebSocket passes through unchanged."""
     sent = respond_through_middleware({"type": "websocket"}, status=101)
     assert sent == [{"type": "http.response.start", "status": 101, "headers": []}]
 
@@ -73,8 +72,3 @@ def respond_through_middleware(scope: Scope, status: int) -> list[Message]:
 
     asyncio.run(SecurityHeaders(inner)(scope, receive, send))
     return sent
-
-
-def test_no_page_of_another_address_embeds_anything_of_ours() -> None:
-    """Not as a picture, a script or a download, which a browser fetches from anywhere without asking; another port is another address."""
-    assert security_headers()["Cross-Origin-Resource-Policy"] == "same-origin"

@@ -118,22 +118,17 @@ def test_other_addresses_pass() -> None:
     )  # below a base path of that name
 
 
-def test_the_number_of_pages_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that was drawn longest ago is forgotten. Patched, to need no thousands."""
+def test_the_number_of_pages_and_of_files_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was drawn or offered longest ago is forgotten. Patched, to need no thousands."""
     monkeypatch.setattr(offered_files, "MOST_PAGES", 2)
+    monkeypatch.setattr(offered_files, "MOST_FILES", 2)
     server = Server()
     for page in ("one", "two", "three"):
         server.draw(page, "anne", page)
     assert [server.status(page, "anne") for page in ("one", "two", "three")] == [404, 200, 200]
-
-
-def test_the_number_of_files_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that was offered longest ago is forgotten. Patched, to need no thousands."""
-    monkeypatch.setattr(offered_files, "MOST_FILES", 2)
-    server = Server()
-    for file in ("one", "two", "one", "three"):
-        server.draw("page", "anne", file)
-    assert [server.status(file, "anne") for file in ("one", "two", "three")] == [200, 404, 200]
+    for file in ("a", "b", "a", "c"):
+        server.draw("three", "ben", file)
+    assert [server.status(file, "ben") for file in ("a", "b", "c")] == [200, 404, 200]
 
 
 def test_what_a_click_makes_is_for_the_browser_of_its_page_while_that_may_be_seen() -> None:

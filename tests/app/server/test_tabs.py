@@ -139,13 +139,16 @@ def test_the_line_says_look_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("token", ["", "one", "x" * 100_000])
 def test_who_names_no_tab_is_sent_away(token: str) -> None:
-    """A session's id opens nothing, and neither does a guess."""
+    """A session's id opens nothing, and neither does a guess; bytes are no introduction, and end nothing but their line."""
     server = Server()
-    server.tabs.show(new_token(), "one", "1")
-    with _client(server) as client, client.websocket_connect(PATH) as line:
-        line.send_text(token)
-        with pytest.raises(WebSocketDisconnect) as closed:
-            line.receive_text()
+    server.tabs.show(known := new_token(), "one", "1")
+    with _client(server) as client:
+        with client.websocket_connect(PATH) as line:
+            line.send_bytes(known.encode())
+        with client.websocket_connect(PATH) as line:
+            line.send_text(token)
+            with pytest.raises(WebSocketDisconnect) as closed:
+                line.receive_text()
     assert closed.value.code == UNKNOWN_TAB
 
 
@@ -166,20 +169,6 @@ def test_a_page_of_another_address_opens_no_line(origin: str) -> None:
             with client.websocket_connect(PATH, headers=headers) as line:
                 line.send_text(token)
     assert server.tabs.connect(token, lambda: None)
-
-
-def test_bytes_are_no_introduction() -> None:
-    """They end the line, and the server goes on."""
-    server = Server()
-    token = new_token()
-    server.tabs.show(token, "one", "1")
-    with _client(server) as client:
-        with client.websocket_connect(PATH) as line:
-            line.send_bytes(token.encode())
-        with client.websocket_connect(PATH) as line:
-            line.send_text("guess")
-            with pytest.raises(WebSocketDisconnect):
-                line.receive_text()
 
 
 def test_tokens_cannot_be_guessed() -> None:

@@ -32,9 +32,9 @@ def studio(*, login: bool = True) -> TestClient:
 
 @pytest.mark.parametrize("wanted", ["session=ab_c-1", "shared=T0ken", "session=abc&view=export"])
 def test_the_login_leads_back(wanted: str) -> None:
-    """Once: whoever logs in again later comes to the start page."""
+    """Once: whoever logs in again later comes to the start page; other words of the address are not ours to repeat."""
     client = studio()
-    client.get(f"/?{wanted}", headers=PAGE)
+    client.get(f"/?{wanted}&next=evil", headers=PAGE)
     assert client.get("/oauth2callback?code=1").headers["location"] == f"/base/?{wanted}"
     assert client.get("/oauth2callback?code=1").headers["location"] == "/base/"
 
@@ -50,13 +50,6 @@ def test_nothing_else_leads_anywhere(odd: str) -> None:
     assert COOKIE not in client.cookies
     client.cookies.set(COOKIE, odd.replace("&", "~"))
     assert client.get("/oauth2callback").headers["location"] == "/base/"
-
-
-def test_other_words_of_the_address_are_left_behind() -> None:
-    """They are not ours to repeat."""
-    client = studio()
-    client.get("/?session=abc&next=http://evil.example", headers=PAGE)
-    assert client.get("/oauth2callback").headers["location"] == "/base/?session=abc"
 
 
 def test_without_a_login_nothing_is_kept() -> None:

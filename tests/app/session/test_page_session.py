@@ -15,15 +15,6 @@ from tests.app.fakes import FakeSimulation, model_request, paused, put_live, rul
 from tests.app.page_driver import HOSTILE, Tab, live_marks
 
 
-def running() -> FakeSimulation:
-    """A session in which a real tool runs."""
-    simulation = FakeSimulation("session-0002-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
-    simulation.busy = True
-    simulation.running = (RunningCall(kind="tool", key="tool-c1", name="find_order", since=time.time()),)
-    put_live(simulation)
-    return simulation
-
-
 @pytest.mark.long
 def test_a_command_that_fails_says_why_and_loses_nothing() -> None:
     """The reason stands on the page as it is; the typed text stays in its editor, also after a refresh, with the session."""
@@ -61,26 +52,26 @@ def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
     assert [line[:6] for line in refused_lines if line.endswith("no turn")] == ["Call 1", "Call 2", "Call 3"]
 
 
-def test_a_real_call_that_ran_before_is_warned_of() -> None:
-    """An answer that never arrived, or a step that was undone, may have done its work: the page warns of a second run."""
-    simulation = paused("session-0027-abcdef")
-    tab = Tab("session-0027-abcdef")
-    assert not tab.app.warning
-    simulation.pending = (tool_request("c1", may_have_run=True),)
-    assert tab.run().app.warning
-
-
 def test_what_runs_is_shown_and_can_be_stopped() -> None:
-    """While a real tool runs its name is on the page, and Stop reaches the simulation; Stop and Undo do also while a person is asked."""
-    simulation = running()
+    """While a real tool runs its name is on the page, and Stop reaches the simulation; Stop and Undo do also while a person is asked.
+
+    An answer that never arrived, or a step that was undone, may have done its work: the page warns of a second run.
+    """
+    simulation = FakeSimulation("session-0002-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
+    simulation.busy = True
+    simulation.running = (RunningCall(kind="tool", key="tool-c1", name="find_order", since=time.time()),)
+    put_live(simulation)
     tab = Tab("session-0002-abcdef")
     assert "Running" in tab.words
     assert "find_order" in tab.words
     tab.click("stop_turn")
     assert simulation.asked == [("stop", None)]
     simulation = paused()
-    Tab("session-0001-abcdef").click("stop_turn").click("undo_step")
+    tab = Tab("session-0001-abcdef").click("stop_turn").click("undo_step")
     assert simulation.asked == [("stop", None), ("undo", None)]
+    assert not tab.app.warning
+    simulation.pending = (tool_request("c1", may_have_run=True),)
+    assert tab.run().app.warning
 
 
 def test_no_text_from_outside_comes_alive() -> None:
