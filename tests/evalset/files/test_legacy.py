@@ -40,29 +40,23 @@ def test_an_old_file_is_converted_and_its_text_kept(tmp_path: Path, old: Any, id
 
 
 def test_the_conversion_is_adks_own(tmp_path: Path) -> None:
-    """What ADK's loader reads of the converted file is what it read of the old one."""
+    """What ADK's loader reads of the converted file is what it read of the old one; a copy from before stays."""
     path = tmp_path / "set.evalset.json"
     path.write_text(json.dumps([NAMED]))
+    (tmp_path / "set.legacy-1.json").write_text("mine")
     before = load_eval_set_from_file(str(path), "set").eval_cases[0]
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("new"))
+    written = EvalSetWriter(path, AGENT).write_eval_case(a_case("new"))
+    assert written.converted_copy == tmp_path / "set.legacy-2.json"
+    assert (tmp_path / "set.legacy-1.json").read_text() == "mine"
     after = load_eval_set_from_file(str(path), "set").eval_cases[0]
     assert before.conversation
     assert after.conversation
     assert after.session_input == before.session_input
-    for one, other in zip(before.conversation, after.conversation, strict=True):
-        assert one.model_dump(exclude={"invocation_id", "creation_timestamp"}) == other.model_dump(
-            exclude={"invocation_id", "creation_timestamp"}
-        )
-
-
-def test_copies_never_replace_each_other(tmp_path: Path) -> None:
-    """A copy from before stays, and the new one gets the next number."""
-    path = tmp_path / "set.evalset.json"
-    path.write_text(json.dumps([NAMED]))
-    (tmp_path / "set.legacy-1.json").write_text("mine")
-    written = EvalSetWriter(path, AGENT).write_eval_case(a_case("new"))
-    assert written.converted_copy == tmp_path / "set.legacy-2.json"
-    assert (tmp_path / "set.legacy-1.json").read_text() == "mine"
+    one, other = (
+        [turn.model_dump(exclude={"invocation_id", "creation_timestamp"}) for turn in case.conversation]
+        for case in (before, after)
+    )
+    assert one == other
 
 
 def test_a_failed_conversion_leaves_no_copy(tmp_path: Path) -> None:

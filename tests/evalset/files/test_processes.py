@@ -100,17 +100,16 @@ for life in range(int(sys.argv[3])):
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer is killed in a fork")
-@pytest.mark.parametrize("each", [50, pytest.param(5, marks=pytest.mark.long)])
-def test_a_writer_killed_at_any_line_leaves_the_old_or_the_new_file(tmp_path: Path, each: int) -> None:
+def test_a_writer_killed_at_any_line_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     """Killed at one line after another of its way, a writer leaves the old text, and at last the new one."""
     path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     old = path.read_bytes()
-    command = [sys.executable, "-W", "ignore", "-c", _KILLED_AT, str(path), "1", "1000", str(each)]
+    command = [sys.executable, "-W", "ignore", "-c", _KILLED_AT, str(path), "1", "1000", "5"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     lives = [line.split() for line in done.stdout.splitlines()]
-    assert len(lives) > 100 / each
+    assert len(lives) > 20
     held = [int(count) for _, count in lives]
     assert held == sorted(held)
     assert set(held) == {1, 2}

@@ -53,22 +53,14 @@ def stepped(stream: JsonStream) -> Any:
             return stream.value()
 
 
-@pytest.mark.long
 @given(st.data())
-def test_a_value_is_that_of_the_whole_text(data: st.DataObject) -> None:
-    """However it is formatted, with a byte order mark or without."""
+def test_a_value_and_its_place_are_those_of_the_whole_text(data: st.DataObject) -> None:
+    """However it is formatted, with a byte order mark or without; of each member, whether it was read or passed over."""
     value = data.draw(st.dictionaries(st.text(max_size=4), VALUES, max_size=4))
     text = data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + data.draw(formatted(value))
     assert read_whole(text) == value
     assert stepped(JsonStream(io.BytesIO(text))) == value
     skipped(text)
-
-
-@given(st.data())
-def test_a_place_is_where_the_bytes_of_a_value_stand(data: st.DataObject) -> None:
-    """Of each member of an object, whether it was read or passed over."""
-    value = data.draw(st.dictionaries(st.text(max_size=4), VALUES, max_size=4))
-    text = data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + data.draw(formatted(value))
     stream = JsonStream(io.BytesIO(text))
     for name in stream.members():
         stream.peek()
@@ -129,10 +121,13 @@ def test_errors_of_the_steps_are_those_of_the_whole_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000])
 def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
-    """Nothing else is raised."""
+    """Nothing else is raised. What would run out of Python's stack is refused where it is held, also where it ends."""
     for read in (JsonStream.skip, JsonStream.value):
         with pytest.raises(JsonTextError):
             read(JsonStream(io.BytesIO(text.encode())))
+    with pytest.raises(JsonTextError, match="nested too deeply"):
+        JsonStream(io.BytesIO(b"[" * 300 + b"]" * 300)).value()
+    assert JsonStream(io.BytesIO(b"[" * 200 + b"]" * 200)).value()
 
 
 @given(st.text(max_size=20).map(str.encode), st.binary(min_size=1, max_size=4))
@@ -153,11 +148,3 @@ def test_a_byte_that_is_no_text_is_named(before: bytes, odd: bytes) -> None:
 def test_a_word_is_found_anywhere(text: bytes, word: bytes) -> None:
     """Across the ends of windows too."""
     assert contains(io.BytesIO(text), word) == (word in text)
-
-
-def test_a_value_nested_too_deeply_is_refused_where_it_is_held() -> None:
-    """What reads it would run out of Python's stack. One that is passed over is not held."""
-    deep = b"[" * 300 + b"]" * 300
-    with pytest.raises(JsonTextError, match="nested too deeply"):
-        JsonStream(io.BytesIO(deep)).value()
-    assert JsonStream(io.BytesIO(b"[" * 200 + b"]" * 200)).value()

@@ -41,17 +41,25 @@ def test_the_first_case_founds_the_set_and_its_folders(tmp_path: Path) -> None:
 
 
 def test_the_next_case_is_appended_and_the_first_stays_as_it_is(tmp_path: Path) -> None:
-    """Everything before and behind the new case is there byte for byte, and ADK reads all cases back equal."""
+    """Everything before and behind the new case is there byte for byte, and ADK reads all cases back equal.
+
+    `preview` gives the file's text to come and writes nothing.
+    """
     path = tmp_path / "set.evalset.json"
     writer = EvalSetWriter(path, AGENT)
     writer.write_eval_case(a_case("one"))
-    before = path.read_text()
+    before, stock = path.read_text(), contents(tmp_path)
+    shown = preview(path, AGENT, a_case("two"))
+    assert contents(tmp_path) == stock
+    read_back(shown, a_case("two"))
     written = writer.write_eval_case(a_case("two"))
     after = path.read_text()
+    assert after == shown
     assert not written.created
     seam = before.index("\n  ],\n", before.index('"eval_cases"'))
     assert after.startswith(before[:seam])
     assert after.endswith(before[seam:])
+    read_back(path, a_case("one"))
     assert load_eval_set_from_file(str(path), "set").eval_cases == [a_case("one"), a_case("two")]
 
 
@@ -103,19 +111,6 @@ def test_attributes_are_kept(tmp_path: Path) -> None:
     assert os.getxattr(path, "user.reviewed") == b"yes"
 
 
-def test_the_preview_is_what_the_write_then_makes(tmp_path: Path) -> None:
-    """`preview` gives the file's text to come and writes nothing; `read_back` finds the case in it and in the file."""
-    path = tmp_path / "set.evalset.json"
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
-    stock = contents(tmp_path)
-    text = preview(path, AGENT, a_case("two"))
-    assert contents(tmp_path) == stock
-    read_back(text, a_case("two"))
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
-    assert path.read_text() == text
-    read_back(path, a_case("one"))
-
-
 def test_a_taken_id_is_refused_however_it_is_spelt(tmp_path: Path) -> None:
     """A duplicate id is found also where the file writes it with escapes, and also when another program wrote it."""
     path = tmp_path / "set.evalset.json"
@@ -158,25 +153,17 @@ def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
         (b'{"eval_set_id": "s", "eval_cases": []}}', "not valid JSON"),
         (b"[1, 2]", "legacy"),
         (b"\xff\xfe{\x00}\x00", "not valid JSON"),
+        (None, "folder"),
     ],
 )
-def test_a_broken_file_is_refused_and_stays(tmp_path: Path, text: bytes, says: str) -> None:
-    """The error names the file and what is wrong; not a byte of it changes, and nothing lies beside it."""
+def test_a_broken_file_is_refused_and_stays(tmp_path: Path, text: bytes | None, says: str) -> None:
+    """The error names the file, or the folder of its name, and what is wrong; nothing changes or lies beside it."""
     path = tmp_path / "set.evalset.json"
-    path.write_bytes(text)
+    path.mkdir() if text is None else path.write_bytes(text)
     stock = contents(tmp_path)
     with pytest.raises(EvalSetError, match=rf"set\.evalset\.json: .*{says}"):
         EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     assert contents(tmp_path) == stock
-
-
-def test_a_folder_at_the_path_is_refused(tmp_path: Path) -> None:
-    """A folder of the file's name is no file to write into."""
-    path = tmp_path / "set.evalset.json"
-    path.mkdir()
-    with pytest.raises(EvalSetError, match=r"set\.evalset\.json: .*folder"):
-        EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
-    assert contents(tmp_path) == {"set.evalset.json": None}
 
 
 def test_a_file_in_the_way_of_the_folders_is_named(tmp_path: Path) -> None:

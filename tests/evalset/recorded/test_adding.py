@@ -65,7 +65,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -> None:
-    """The same call once more, another tool, a call inside of an agent tool, a rejected one; twice adds nothing."""
+    """The same call once more, another tool, a call inside of an agent tool, a rejected one; twice adds nothing, and a link stays one."""
     inner = call("find", 1, "inside", within=("expert",))
     refused = RejectedCall(tool="pay", arguments={"x": 1}, confirmed={"confirmed": False})
     played = case_of((call("find", 1, "other"), call("find", 1, "again"), inner), (call("note", 2, "n"),), ())
@@ -74,7 +74,10 @@ def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -
     )
     found = new_answers(read_environment(path).cases["one"], played)
     assert found.total == 4
-    assert add_played(path, "one", played) == found
+    link = path.with_name("link.environment.json")
+    link.symlink_to(path)
+    assert add_played(link, "one", played) == found
+    assert link.is_symlink()
     first, second = read_environment(path).cases["one"].turns
     assert [each.outcome for each in first.calls] == [
         Returned(value="a"),
@@ -88,16 +91,8 @@ def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -
     assert path.read_bytes() == before
 
 
-def test_a_case_that_is_not_there_is_named(path: Path) -> None:
-    """Nothing changes."""
-    before = path.read_bytes()
-    with pytest.raises(RecordedEnvironmentError, match="no case 'three'"):
-        add_played(path, "three", case_of((call("find", 9, "new"),)))
-    assert path.read_bytes() == before
-
-
 def test_a_change_that_raises_leaves_the_file_as_it_is(path: Path) -> None:
-    """Nothing is left beside it."""
+    """A case that is not there is named; nothing is left beside the file."""
     before = path.read_bytes()
 
     def fail(_: Any) -> Any:
@@ -105,6 +100,8 @@ def test_a_change_that_raises_leaves_the_file_as_it_is(path: Path) -> None:
 
     with pytest.raises(LookupError):
         change_environment(path, fail)
+    with pytest.raises(RecordedEnvironmentError, match="no case 'three'"):
+        add_played(path, "three", case_of((call("find", 9, "new"),)))
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -125,15 +122,6 @@ def test_a_program_that_takes_no_lock_is_not_written_over(path: Path) -> None:
     written = -100
     with pytest.raises(RecordedEnvironmentError, match=r"desk\.environment\.json: .*chang"):
         change_environment(path, change)
-
-
-def test_the_file_behind_a_link_is_written(path: Path) -> None:
-    """The link stays one."""
-    link = path.with_name("link.environment.json")
-    link.symlink_to(path)
-    add_calls(link, "two", call("find", 3))
-    assert link.is_symlink()
-    assert len(read_environment(path).cases["two"].turns[0].calls) == 1
 
 
 _ADD = """

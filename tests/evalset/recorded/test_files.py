@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from evalset.recorded import recording_files
 from evalset.recorded.recording import (
-    FORMAT,
     VERSION,
     Author,
     RecordedCall,
@@ -105,42 +104,15 @@ def _a_case(**more: Any) -> RecordedCase:
     )
 
 
-def _document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(environment_text(RecordedEnvironment(cases={"one": _a_case()})))
+def _call_in(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["cases"]["one"]["turns"][0]["calls"][0]
     return found
 
 
-Damage = Callable[[dict[str, Any]], object]
-
-
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda it: it.pop("format"), "`format`"),
-        (
-            lambda it: it.update(version=VERSION + 1),
-            f"version is {VERSION + 1},",
-        ),
-        (lambda it: it.update(version="1"), "its `version` is '1'"),
-        (lambda it: it.update(more=1), "more: "),
-        (
-            lambda it: it["cases"]["one"]["turns"][0]["calls"][0].pop("outcome"),
-            "cases.one.turns.0.calls.0.outcome: ",
-        ),
-        (
-            lambda it: it["cases"]["one"]["turns"][0]["calls"][0]["outcome"].update(kind="told"),
-            "cases.one.turns.0.calls.0.outcome: ",
-        ),
-    ],
-)
-def test_a_file_that_is_none_is_named_with_the_place(damage: Damage, words: str) -> None:
-    """The file, the field, and what is wrong."""
-    document = _document()
+def _damaged(damage: Callable[[dict[str, Any]], object]) -> bytes:
+    document = json.loads(environment_text(RecordedEnvironment(cases={"one": _a_case()})))
     damage(document)
-    with pytest.raises(RecordedEnvironmentError) as caught:
-        parsed(NOWHERE, json.dumps(document).encode())
-    assert str(caught.value).startswith(f"{NOWHERE}: ")
-    assert words in str(caught.value)
+    return json.dumps(document).encode()
 
 
 @pytest.mark.parametrize(
@@ -151,57 +123,43 @@ def test_a_file_that_is_none_is_named_with_the_place(damage: Damage, words: str)
         (b"\xff{}", "not UTF-8 text: byte 0"),
         (b'{"a": NaN}', "NaN"),
         (b"[" * 100_000, "not valid JSON"),
+        (_damaged(lambda it: it.pop("format")), "`format`"),
+        (_damaged(lambda it: it.update(version=VERSION + 1)), f"version is {VERSION + 1},"),
+        (_damaged(lambda it: it.update(version="1")), "its `version` is '1'"),
+        (_damaged(lambda it: it.update(more=1)), "more: "),
+        (_damaged(lambda it: _call_in(it).pop("outcome")), "cases.one.turns.0.calls.0.outcome: "),
+        (
+            _damaged(lambda it: _call_in(it)["outcome"].update(kind="told")),
+            "cases.one.turns.0.calls.0.outcome: ",
+        ),
     ],
 )
-def test_bytes_that_are_no_document_are_named(content: bytes, words: str) -> None:
-    """Whatever stands in the file, the error says so."""
-    with pytest.raises(RecordedEnvironmentError, match=words):
-        parsed(NOWHERE, content)
-
-
-@given(st.binary(max_size=200))
-def test_no_bytes_crash_the_reader(content: bytes) -> None:
-    """They are refused by an error of ours, every time."""
-    with pytest.raises(RecordedEnvironmentError):
-        parsed(NOWHERE, content)
-
-
-@given(st.data())
-def test_no_damage_crashes_the_reader(data: st.DataObject) -> None:
-    """A file in which some bytes are others is refused, or read."""
-    content = bytearray(environment_text(RecordedEnvironment(cases={"one": _a_case()})).encode())
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    with suppress(RecordedEnvironmentError):
-        assert parsed(NOWHERE, bytes(content)).format == FORMAT
-
-
-def test_a_byte_order_mark_is_passed_over() -> None:
-    """As some editors write one."""
-    text = environment_text(RecordedEnvironment(cases={"one": _a_case()}))
-    assert "one" in parsed(NOWHERE, text.encode("utf-8-sig")).cases
+def test_what_is_no_recorded_environment_is_named_and_not_written_over(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    """The file, the field, and what is wrong, to who reads it and to who writes it; the file is as it was."""
+    path = tmp_path / "shop.environment.json"
+    path.write_bytes(content)
+    for use in (read_environment, lambda path: put_cases(path, {"one": _a_case()})):
+        with pytest.raises(RecordedEnvironmentError) as caught:
+            use(path)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert words in str(caught.value)
+    assert path.read_bytes() == content
 
 
 def test_cases_are_added_replaced_and_taken_away(tmp_path: Path) -> None:
-    """Beside the eval set, whose name it has; the others stay as they are."""
+    """Beside the eval set, whose name it has; the others stay as they are. A byte order mark is passed over."""
     path = sidecar_of(tmp_path / "shop.evalset.json")
     assert path == tmp_path / "shop.environment.json"
     put_cases(path, {"one": _a_case(), "two": _a_case(seed="a")})
     put_cases(path, {"two": _a_case(seed="b"), "three": _a_case()})
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
     assert put_cases(path, {"one": None}) == read_environment(path)
     found = read_environment(path).cases
     assert list(found) == ["three", "two"]
     assert found["two"].seed == "b"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.environment.json"]
-
-
-def test_what_is_no_recorded_environment_is_not_written_over(tmp_path: Path) -> None:
-    """The file is as it was."""
-    path = tmp_path / "shop.environment.json"
-    path.write_text("{}")
-    with pytest.raises(RecordedEnvironmentError, match=r"shop\.environment\.json"):
-        put_cases(path, {"one": _a_case()})
-    assert path.read_text() == "{}"
 
 
 @pytest.mark.parametrize(

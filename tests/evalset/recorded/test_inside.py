@@ -29,7 +29,7 @@ from evalset.verify import VerifyError, add_tolerances, verify
 from evalset.verify.metric import eval_config
 from simulator.base import documents
 from tests.evalset.editing.editing_sets import work_on
-from tests.evalset.verify.desks import TWO_TURNS, agents, recorded_set, the_case, the_run
+from tests.evalset.verify.desks import TWO_TURNS, agents, recorded_set, the_case
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +45,6 @@ def inside(kept: Path, tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text(joined(kept.read_text(), read_environment(sidecar_of(kept))))
     return path
-
-
-@pytest.mark.long
-def test_it_is_verified_and_the_report_says_where_the_recording_is(
-    inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is written for it."""
-    folder, before = agents(tmp_path), inside.read_bytes()
-    found = verify(inside, agents_dir=folder, models="recorded")
-    assert found.status == "passed", the_run(found)
-    assert found.environment == inside
-    assert golden_trace(["verify", str(inside), "--agents-dir", str(folder), "--models", "recorded"]) == 0
-    assert "recording: inside desk.evalset.json" in capsys.readouterr().out
-    assert [path.name for path in inside.parent.iterdir()] == [inside.name]
-    assert inside.read_bytes() == before
 
 
 def test_the_file_beside_wins_and_a_named_one_wins_over_both(
@@ -81,10 +66,19 @@ def test_the_file_beside_wins_and_a_named_one_wins_over_both(
     assert the_case(named).status == "error"
 
 
-def test_the_first_change_makes_the_file_beside_of_it(inside: Path, tmp_path: Path) -> None:
-    """What else was recorded is in it too, the set is as it was, and a result from before is out of date."""
+def test_the_first_change_makes_the_file_beside_of_it(
+    inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A verification names the recording inside and writes nothing.
+
+    What else was recorded is in the file beside too, the set is as it was, and a result from before is out of date.
+    """
     folder, before, recorded = agents(tmp_path), inside.read_bytes(), read_environment(inside)
+    assert golden_trace(["verify", str(inside), "--agents-dir", str(folder), "--models", "recorded"]) == 0
+    assert "recording: inside desk.evalset.json" in capsys.readouterr().out
     found = verify(inside, agents_dir=folder, models="recorded")
+    assert (found.status, found.environment) == ("passed", inside)
+    assert [path.name for path in inside.parent.iterdir()] == [inside.name]
     assert found.measured is not None
     assert found.measured.changes() == ()
     tolerance = Ignore(tool="check", path="/order")
