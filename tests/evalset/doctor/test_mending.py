@@ -36,6 +36,11 @@ from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
 from tests.evalset.files.examples import a_case as an_eval_case
 from tests.harness.processes import wait_until
 
+UNFIT = {
+    SET: in_bytes(a_set(a_case("a:b"))),
+    ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
+}
+"""A case whose id cannot be used, and what is recorded of it."""
 ROLELESS = a_set(a_case("one", a_turn(user_content={"parts": [{"text": "größer"}]})))
 
 
@@ -103,7 +108,7 @@ def test_an_id_changes_in_the_recorded_environment_too(tmp_path: Path) -> None:
 def test_a_recorded_case_is_never_put_over_another_one(tmp_path: Path) -> None:
     """Where the environment holds a case of the new id, it is left as it is: nothing recorded is lost."""
     environment = in_bytes(an_environment(**{"a:b": a_recorded_case(), "a_b": a_recorded_case()}))
-    put(tmp_path, {SET: in_bytes(a_set(a_case("a:b"))), ENVIRONMENT: environment})
+    put(tmp_path, {**UNFIT, ENVIRONMENT: environment})
     assert written(mend([tmp_path])) == [SET]
     assert (tmp_path / ENVIRONMENT).read_bytes() == environment
 
@@ -111,14 +116,10 @@ def test_a_recorded_case_is_never_put_over_another_one(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for the superuser")
 def test_what_cannot_be_written_stays_with_what_belongs_to_it(tmp_path: Path) -> None:
     """A read-only set keeps its old id, and so does its recorded environment."""
-    files = {
-        SET: in_bytes(a_set(a_case("a:b"))),
-        ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
-    }
-    put(tmp_path, files)
+    put(tmp_path, UNFIT)
     (tmp_path / SET).chmod(0o400)
     assert "read-only" in " ".join(mend([tmp_path]).problems)
-    assert contents(tmp_path) == files
+    assert contents(tmp_path) == UNFIT
 
 
 def test_a_disk_that_refuses_leaves_both_files_as_they_were(
@@ -128,11 +129,7 @@ def test_a_disk_that_refuses_leaves_both_files_as_they_were(
 
     The writing of the set is replaced, as no disk is at hand that refuses at that moment.
     """
-    files = {
-        SET: in_bytes(a_set(a_case("a:b"))),
-        ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
-    }
-    put(tmp_path, files)
+    put(tmp_path, UNFIT)
     real = atomic_files.write_whole
 
     def refuse(target: Path, *pieces: Any, **more: Any) -> os.stat_result:
@@ -144,7 +141,7 @@ def test_a_disk_that_refuses_leaves_both_files_as_they_were(
     problems = mend([tmp_path]).problems
     assert "full disk" in " ".join(problems)
     assert len(problems) == 2
-    assert contents(tmp_path) == files
+    assert contents(tmp_path) == UNFIT
 
 
 def test_a_file_that_is_written_meanwhile_is_planned_anew(
@@ -225,19 +222,6 @@ def test_what_a_mend_takes_out_is_told(tmp_path: Path) -> None:
         "refused-key": 'notes = {"by": "me"}',
         "wrong-role": 'the role "agent"',
     }
-
-
-def test_many_findings_of_a_kind_are_told_as_one_and_all_are_mended(tmp_path: Path) -> None:
-    """A hundred are shown, the last stands for the rest; the counts are right, and nothing is left behind."""
-    roleless = [
-        a_case(f"case {number}", a_turn(user_content={"parts": [{"text": "x"}]})) for number in range(250)
-    ]
-    put(tmp_path, {SET: in_bytes(a_set(*roleless))})
-    findings = [each for each in examine([tmp_path]).findings if each.code == "missing-role"]
-    assert len(findings) == 100
-    assert [each.count for each in findings] == [1] * 99 + [151]
-    mend([tmp_path])
-    assert examine([tmp_path]).findings == ()
 
 
 def test_the_text_of_a_message_in_another_format_is_kept(tmp_path: Path) -> None:
@@ -325,13 +309,22 @@ def test_a_response_that_is_no_object_is_wrapped_as_adk_does(tmp_path: Path) -> 
     ]
 
 
-def test_many_cases_that_are_no_objects_are_counted(tmp_path: Path) -> None:
-    """A hundred are shown among what else is wrong, the last stands for the rest, and each of them is counted."""
-    cases = [{"eval_id": "one", "conversation": [], "wrong": 1}, *range(250), "text", None]
-    path = tmp_path / "orders.evalset.json"
-    path.write_text(json.dumps({"eval_set_id": "orders", "eval_cases": cases}))
-    (file,) = examine([path]).files
-    found = [each for each in file.findings if each.code == "refused-value"]
-    assert [each.count for each in found] == [1] * 99 + [153]
-    assert [found[0].place, found[-1].place] == ["eval_cases[1]", "eval_cases[100]"]
-    assert {each.code for each in file.findings} > {"refused-value"}
+def test_many_findings_of_a_kind_are_told_as_one_and_all_are_mended(tmp_path: Path) -> None:
+    """A hundred are shown among what else is wrong, the last stands for the rest; the counts are right, and nothing is left behind."""
+    turn, path = a_turn(user_content={"parts": [{"text": "x"}]}), tmp_path / SET
+    wrong = {"eval_id": "one", "conversation": [], "wrong": 1}
+    for cases, code in (
+        ([a_case(f"case {number}", turn) for number in range(252)], "missing-role"),
+        ([*range(250), "text", None], "refused-value"),
+    ):
+        put(tmp_path, {SET: in_bytes(a_set(wrong, *cases))})
+        findings = examine([path]).findings
+        found = [each for each in findings if each.code == code]
+        assert [each.count for each in found] == [1] * 99 + [153]
+        assert [found[place].place.partition(".")[0] for place in (0, -1)] == [
+            "eval_cases[1]",
+            "eval_cases[100]",
+        ]
+        assert {each.code for each in findings} > {code}
+        mend([path])
+        assert [each for each in examine([path]).findings if each.mendable] == []

@@ -132,10 +132,13 @@ def put(folder: Path, value: Any, name: str = "shape.test.json") -> Path:
 
 
 @pytest.mark.parametrize("name", [*OLD, *TODAY])
-def test_every_shape_opens_everywhere(tmp_path: Path, name: str) -> None:
-    """The doctor finds no error that ADK does not make; the writer, the reader of cases and that of recordings open it."""
+def test_every_shape_opens_everywhere_and_is_sound_once_it_is_mended(tmp_path: Path, name: str) -> None:
+    """The doctor finds no error that ADK does not make; the writer, the reader of cases and that of recordings open it.
+
+    ADK's own loader reads the mended file, with as many cases, turns and calls as before.
+    """
     value = {**OLD, **TODAY}[name]
-    path = put(tmp_path, value)
+    path, beside = put(tmp_path, value), put(tmp_path, value, "mended.test.json")
     examined = examine([path]).files[0]
     assert examined.kind == ("old eval data" if name in OLD else "eval set")
     errors = [each.code for each in examined.findings if each.severity == "error"]
@@ -148,6 +151,17 @@ def test_every_shape_opens_everywhere(tmp_path: Path, name: str) -> None:
     assert set(read_cases(path.read_text())) == {case.eval_id for case in cases}
     recording = read_recording(json.dumps(value))
     assert recording.calls or recording.problems
+    mend([beside])
+    assert examine([beside]).mendable == ()
+    again = EvalSet.model_validate_json(beside.read_text())
+    if name in OLD:
+        assert sum(len(case.conversation or ()) for case in again.eval_cases) == json.dumps(value).count(
+            '"query"'
+        )
+    assert _calls(json.loads(beside.read_text())) == _calls(value)
+    assert (
+        AgentEvaluator._load_eval_set_from_file(str(beside), EvalConfig(), {}).eval_cases == again.eval_cases
+    )
 
 
 def _is_read_by_adk(path: Path) -> bool:
@@ -158,28 +172,9 @@ def _is_read_by_adk(path: Path) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", [*OLD, *TODAY])
-def test_every_shape_is_sound_once_it_is_mended(tmp_path: Path, name: str) -> None:
-    """ADK's own loader reads the mended file, with as many cases, turns and calls as before."""
-    value = {**OLD, **TODAY}[name]
-    path = put(tmp_path, value)
-    counted = _counted(json.loads(path.read_text()))
-    mend([path])
-    assert examine([path]).mendable == ()
-    again = EvalSet.model_validate_json(path.read_text())
-    if name in OLD:
-        assert sum(len(case.conversation or ()) for case in again.eval_cases) == counted["query"]
-    assert _counted(json.loads(path.read_text()))["tool"] == counted["tool"]
-    assert AgentEvaluator._load_eval_set_from_file(str(path), EvalConfig(), {}).eval_cases == again.eval_cases
-
-
-def _counted(value: Any) -> dict[str, int]:
-    """Count the turns in the old form, and the calls in any."""
-    text = json.dumps(value)
-    return {
-        "query": text.count('"query"'),
-        "tool": text.count('"switch"') + text.count('"clarify"') + text.count('"pay"'),
-    }
+def _calls(value: Any) -> int:
+    """Count the calls in any form."""
+    return sum(json.dumps(value).count(f'"{tool}"') for tool in ("switch", "clarify", "pay"))
 
 
 @pytest.mark.parametrize("name", REFUSED)

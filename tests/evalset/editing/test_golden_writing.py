@@ -57,31 +57,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def check_replaced(path: Path, second: str) -> None:
-    """Check that the first case is what was played now, with what people gave it, and the second as before."""
-    one, two = json.loads(path.read_text())["eval_cases"]
-    assert (one["eval_id"], two["eval_id"]) == ("one", "two")
-    assert "lost" in json.dumps(one["conversation"])
-    assert json.dumps(two) == second
-    assert one["rubrics"] == one["conversation"][0]["rubrics"] == [RUBRIC]
-    kept = read_environment(sidecar_of(path))
-    assert "lost" in kept.cases["one"].model_dump_json()
-    assert (kept.cases["one"].tolerances, kept.notes["one"]) == ((TOLERANCE,), NOTE)
-
-
-def test_a_golden_is_replaced_in_its_place(
-    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """From Python; verify passes on it."""
-    second = json.dumps(json.loads(path.read_text())["eval_cases"][1])
-    now = desk(tmp_path, "lost")
-    with pytest.raises(CaseTakenError, match="already has a case with the eval id 'one'"):
-        write_golden_trace(now, path, eval_id="one")
-    write_golden_trace(now, path, eval_id="one", replace=True)
-    check_replaced(path, second)
-    assert main(["verify", str(path), "--models", "recorded"]) == 0, capsys.readouterr()
-
-
 def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path) -> None:
     """ADK takes a conversation or a scenario, and not both."""
     document = json.loads(path.read_text())
@@ -97,15 +72,20 @@ def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path)
 
 
 def test_what_is_not_there_is_not_replaced(path: Path, tmp_path: Path) -> None:
-    """The set stays as it was."""
+    """Nor what is there, where nobody says so; the set stays as it was."""
     before = path.read_bytes()
+    with pytest.raises(CaseTakenError, match="already has a case with the eval id 'one'"):
+        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="one")
     with pytest.raises(EvalSetError, match="'three'"):
         write_golden_trace(desk(tmp_path, "lost"), path, eval_id="three", replace=True)
     assert path.read_bytes() == before
 
 
 def test_the_command_replaces_a_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names the option where the id is taken, and the cases that there are where it is not."""
+    """It names the option where the id is taken, and the cases that there are where it is not; verify passes on it.
+
+    The first case is what was played now, with what people gave it, and the second as before.
+    """
     second = json.dumps(json.loads(path.read_text())["eval_cases"][1])
     script = tmp_path / "lost.yaml"
     script.write_text(LOST)
@@ -117,4 +97,12 @@ def test_the_command_replaces_a_case(path: Path, tmp_path: Path, capsys: pytest.
     assert "--replace" in told[0]
     assert "has no case 'thre'" in told[1]
     assert main([*run, "one", "--replace"]) == 0, capsys.readouterr()
-    check_replaced(path, second)
+    one, two = json.loads(path.read_text())["eval_cases"]
+    assert (one["eval_id"], two["eval_id"]) == ("one", "two")
+    assert "lost" in json.dumps(one["conversation"])
+    assert json.dumps(two) == second
+    assert one["rubrics"] == one["conversation"][0]["rubrics"] == [RUBRIC]
+    kept = read_environment(sidecar_of(path))
+    assert "lost" in kept.cases["one"].model_dump_json()
+    assert (kept.cases["one"].tolerances, kept.notes["one"]) == ((TOLERANCE,), NOTE)
+    assert main(["verify", str(path), "--models", "recorded"]) == 0, capsys.readouterr()

@@ -18,6 +18,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 
 from evalset import (
     EXPORT_FORMS,
+    Exported,
     ExportError,
     GoldenTraceBuilder,
     export_cases,
@@ -82,28 +83,12 @@ def ran(command: list[Any], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.long
-@pytest.mark.process
-def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
-    """All events are the same: of parallel calls, sub-agents, agents as tools, changed state; a changed answer fails its test."""
-    exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
-    assert desk.environments.version == 4, "an older release must not read what it does not know as damage"
-    (needs,) = exported.losses
-    assert "Add `HermeticEnvironment(" in needs
-    sidecar = tmp_path / "desk.environment.json"
-    files = export_cases(desk.cases, "evalset", environments=desk.environments, name="desk").files
-    sidecar.write_text({file.path: file.text for file in files}[sidecar.name])
-    folder = write_desk(tmp_path / "agents", f'{str(sidecar)!r}, models="recorded"')
+def lay(folder: Path, exported: Exported) -> None:
+    """Write the files of an export."""
     for file in exported.files:
         path = folder / file.path
         path.parent.mkdir(exist_ok=True)
         path.write_text(file.text)
-    late = folder / "tests" / "late.json"
-    (folder / "tests" / "other.json").write_text(late.read_text().replace('"finished"', '"begun"'))
-    done = ran([ADK, "test", folder.parent], tmp_path)
-    assert "1 failed, 4 passed" in done.stdout, done.stdout[-4000:]
-    assert "FAILED" in done.stdout
-    assert "desk/other.json" in done.stdout
 
 
 ENDS = """
@@ -123,10 +108,8 @@ root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[count])
 """
 
 
-@pytest.mark.long
-@pytest.mark.process
-def test_adk_test_passes_a_turn_that_a_tools_response_ends(tmp_path: Path) -> None:
-    """What the tool did, and the final text that the replay shows, are in the test."""
+def write_ending_tool(tmp_path: Path, agents: Path) -> None:
+    """Write an agent and its test: what the tool did, and the final text that the replay shows."""
     written = small_agents.played(
         small_agents.agent(tmp_path / "played" / "agents", ENDS),
         {"say": "How many?", "moves": [{"calls": [{"name": "count", "args": {"what": "all"}}]}]},
@@ -134,24 +117,12 @@ def test_adk_test_passes_a_turn_that_a_tools_response_ends(tmp_path: Path) -> No
     )
     plugin = f'HermeticEnvironment({str(sidecar_of(written))!r}, models="recorded")'
     app = f'app = App(name="small", root_agent=root_agent, plugins=[{plugin}])\n'
-    folder = small_agents.agent(tmp_path / "agents", ENDS + app)
-    for file in export_cases(
-        list(read_cases(written.read_text()).values()),
-        "adk_test",
-        environments=read_environment(sidecar_of(written)),
-    ).files:
-        (folder / file.path).parent.mkdir()
-        (folder / file.path).write_text(file.text)
-    done = ran([ADK, "test", folder.parent], tmp_path)
-    assert "1 passed" in done.stdout, done.stdout[-4000:]
+    cases, known = read_cases(written.read_text()).values(), read_environment(sidecar_of(written))
+    lay(small_agents.agent(agents, ENDS + app), export_cases(list(cases), "adk_test", environments=known))
 
 
-@pytest.mark.long
-@pytest.mark.process
-def test_adk_test_passes_a_trace_of_each_demo_agent(tmp_path: Path) -> None:
-    """What their models say beside contents, agents that hand over and back, and an answer with a schema; no real tool runs."""
-    agents = tmp_path / "agents"
-    agents.mkdir()
+def write_demos(tmp_path: Path, agents: Path) -> None:
+    """Write a trace of each demo agent as its test."""
     for name in QUERIES:
         config = demo_agent(name)
         session, facts = played_demo(config)
@@ -160,12 +131,33 @@ def test_adk_test_passes_a_trace_of_each_demo_agent(tmp_path: Path) -> None:
         sidecar = tmp_path / f"{name}.environment.json"
         sidecar.write_text(environment_text(known))
         folder = write_trapped(agents, config, f'{str(sidecar)!r}, case={name!r}, models="recorded"')
-        for file in export_cases([case], "adk_test", environments=read_environment(sidecar)).files:
-            (folder / file.path).parent.mkdir()
-            (folder / file.path).write_text(file.text)
+        lay(folder, export_cases([case], "adk_test", environments=read_environment(sidecar)))
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
+    """All events are the same: of parallel calls, sub-agents, agents as tools, changed state; a changed answer fails its test.
+
+    So are a turn that a tool's response ends, and what the demo agents' models say beside contents, agents that hand over
+    and back, and an answer with a schema; no real tool runs.
+    """
+    exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
+    assert desk.environments.version == 4, "an older release must not read what it does not know as damage"
+    (needs,) = exported.losses
+    assert "Add `HermeticEnvironment(" in needs
+    sidecar, agents = tmp_path / "desk.environment.json", tmp_path / "agents"
+    lay(tmp_path, export_cases(desk.cases, "evalset", environments=desk.environments, name="desk"))
+    folder = write_desk(agents, f'{str(sidecar)!r}, models="recorded"')
+    lay(folder, exported)
+    late = folder / "tests" / "late.json"
+    (folder / "tests" / "other.json").write_text(late.read_text().replace('"finished"', '"begun"'))
+    write_ending_tool(tmp_path, agents)
+    write_demos(tmp_path, agents)
     done = ran([ADK, "test", agents], tmp_path)
-    assert "3 passed" in done.stdout, done.stdout[-4000:]
-    assert done.returncode == 0
+    assert "1 failed, 8 passed" in done.stdout, done.stdout[-4000:]
+    assert "FAILED" in done.stdout
+    assert "desk/other.json" in done.stdout
 
 
 @pytest.mark.long

@@ -129,10 +129,12 @@ def test_they_need_the_standard_library_alone() -> None:
 
 
 def test_a_run_as_the_golden_says_scores_one() -> None:
-    """All three, also for a turn without calls."""
+    """All three, also for a turn without calls; what ADK itself asks is no call."""
     case = golden("one", CALLS, state={"tier": "gold"}, ends={"tier": "gold", "refunded": 10})
     instance = traced(case)
     events(instance)[3]["state_delta"] = {"refunded": 10, "temp:seen": 1}
+    asked = {"function_call": {"name": "adk_request_confirmation", "args": {}, "id": "c"}}
+    events(instance).insert(2, {"author": "desk", "content": {"role": "model", "parts": [asked]}})
     assert judged(TRAJECTORY, instance) == (1.0, "(tool calls: 2)")
     assert RESPONSES(instance)["score"] == 1.0
     assert judged(STATE, instance) == (1.0, "(state values: 2)")
@@ -206,14 +208,6 @@ def test_a_case_without_a_golden_is_not_judged() -> None:
     for judge in (TRAJECTORY, RESPONSES, STATE):
         with pytest.raises(ValueError, match="golden_trace"):
             judge({"prompt": {"role": "user", "parts": [{"text": "Hi"}]}})
-
-
-def test_what_adk_itself_asks_is_no_call() -> None:
-    """Neither a confirmation nor a sign-in counts."""
-    instance = traced(golden("one", CALLS))
-    asked = {"function_call": {"name": "adk_request_confirmation", "args": {}, "id": "c"}}
-    events(instance).insert(2, {"author": "desk", "content": {"role": "model", "parts": [asked]}})
-    assert TRAJECTORY(instance)["score"] == 1.0
 
 
 @pytest.mark.long

@@ -64,14 +64,6 @@ def test_ids_of_other_milliseconds_differ(at_ms: int, later_ms: int) -> None:
     assert eval_id_for("a", at_ms / 1000) < eval_id_for("a", (at_ms + later_ms) / 1000)
 
 
-@given(st.sets(st.sampled_from(["a", "a_2", "a_3", "b"])))
-def test_a_unique_id_is_free(taken: set[str]) -> None:
-    """The id that is given is not taken, and is the wanted one where that is free."""
-    free = unique_eval_id("a", taken)
-    assert free not in taken
-    assert (free == "a") == ("a" not in taken)
-
-
 def test_everything_that_is_promised_is_there() -> None:
     """Each public name can be imported from the package, and no other."""
     assert all(getattr(evalset, name) is not None for name in evalset.__all__)
@@ -94,6 +86,8 @@ def test_free_ids_are_those_that_are_looked_for_one_by_one(wanted: list[str], ta
     free, known, found = FreeIds(taken), set(taken), list[str]()
     for name in wanted:
         expected = unique_eval_id(name, known)
+        assert expected not in known
+        assert (expected == name) == (name not in known)
         known.add(expected)
         found.append(free.take(name))
         assert found[-1] == expected

@@ -155,24 +155,12 @@ def test_what_is_not_plain_is_kept_in_its_parts(parts: Any) -> None:
 
 
 def test_what_adk_answers_by_itself_needs_no_line() -> None:
-    """A transfer, and an answer without a name."""
-    transfer = call("transfer_to_agent", "c", agent_name="x")
-    found = moves(
-        read(
-            event("desk", transfer),
-            event("desk", response("transfer_to_agent", "c")),
-            event("x", {"text": "hi"}),
-        )
-    )
-    assert found == [
-        {"agent": "desk", "transfer": "x"}, {"agent": "x", "text": "hi"}, {"agent": "x", "text": "Done."}
-    ]  # fmt: skip
-
-
-def test_who_takes_over_says_the_final_response() -> None:
-    """Where nothing else tells: the agent that was handed over to."""
-    found = moves(read(event("desk", call("transfer_to_agent", "c", agent_name="x"))))
-    assert found == [{"agent": "desk", "transfer": "x"}, {"agent": "x", "text": "Done."}]
+    """A transfer; where nothing else tells, the agent that was handed over to says the final response."""
+    transfer = event("desk", call("transfer_to_agent", "c", agent_name="x"))
+    answer, hi = event("desk", response("transfer_to_agent", "c")), event("x", {"text": "hi"})
+    over, done = {"agent": "desk", "transfer": "x"}, {"agent": "x", "text": "Done."}
+    assert moves(read(transfer, answer, hi)) == [over, {"agent": "x", "text": "hi"}, done]
+    assert moves(read(transfer)) == [over, done]
 
 
 @pytest.mark.parametrize(

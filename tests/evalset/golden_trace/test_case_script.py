@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from google.adk.evaluation.eval_case import EvalCase
 
@@ -21,24 +19,8 @@ from tests.simulator.scripts.recording import play, play_with, record_demo
 FORMS: tuple[TraceForm, ...] = ("intermediate_data", "invocation_events")
 
 
-def made(**invocation: Any) -> EvalCase:
-    """Make a case of one turn, as people write it by hand."""
-    turn = {
-        "userContent": {"parts": [{"text": "Where is A-1?"}]},
-        "finalResponse": {"parts": [{"text": "On its way."}]},
-        **invocation,
-    }
-    return EvalCase.model_validate({"evalId": "by_hand", "conversation": [turn]})
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "expense_approver" else pytest.mark.long)
-        for name in sorted(DEMOS)
-    ],
-)
+@pytest.mark.parametrize("name", sorted(DEMOS))
 def test_a_case_gives_the_same_trace_when_it_is_played_again(name: str) -> None:
     """Calls, answers and final responses of every turn are the same: transfers, confirmations and agents as tools too."""
     config = demo_agent(name)
@@ -60,7 +42,12 @@ def test_a_case_gives_the_same_trace_when_it_is_played_again(name: str) -> None:
 
 def test_what_a_case_lacks_is_asked_for() -> None:
     """A case of calls alone, as most are: the agent does the same, and its environment is asked."""
-    case = made(intermediateData={"toolUses": [{"name": "find_order", "args": {"order_id": "A-1"}}]})
+    turn = {
+        "userContent": {"parts": [{"text": "Where is A-1?"}]},
+        "finalResponse": {"parts": [{"text": "On its way."}]},
+        "intermediateData": {"toolUses": [{"name": "find_order", "args": {"order_id": "A-1"}}]},
+    }
+    case = EvalCase.model_validate({"evalId": "by_hand", "conversation": [turn]})
     played = play(agent(tools=[find_order]), script_of_case(case).script)
     (waits,) = played.waits
     assert ("find_order" in waits.words, "order_desk" in waits.words) == (True, True)

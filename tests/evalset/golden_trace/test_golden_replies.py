@@ -22,6 +22,12 @@ def confirmed() -> LlmAgent:
     return agent([call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Bye.")], tools=[tool])
 
 
+def taking_long(*said: str) -> LlmAgent:
+    """Make an agent whose refund takes long, and what it says in turn."""
+    turns = ([say(each)] for each in said)
+    return agent([call("refund", order_id="A-1", amount=3)], *turns, tools=[LongRunningFunctionTool(refund)])
+
+
 @pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_confirmation_belongs_to_its_query_or_is_kept_beside_the_case(
@@ -55,12 +61,7 @@ def test_a_confirmation_belongs_to_its_query_or_is_kept_beside_the_case(
 
 def test_an_answer_that_came_only_later() -> None:
     """Where a long-running tool had no answer at first, its one answer is the late one."""
-    of = agent(
-        [call("refund", order_id="A-1", amount=3)],
-        [say("It has arrived.")],
-        tools=[LongRunningFunctionTool(refund)],
-    )
-    with opened(of) as sim:
+    with opened(taking_long("It has arrived.")) as sim:
         ask(sim, "Refund A-1.", ToolAnswer(outcome=Deferred()))
         (waiting,) = sim.session.open_calls
         with pytest.raises(GoldenTraceError, match=r"\(active\): refund "):
@@ -73,14 +74,7 @@ def test_an_answer_that_came_only_later() -> None:
 
 def test_a_late_result_belongs_to_the_query_that_asked_for_it() -> None:
     """A result that comes after another query still stands in the invocation of its own query."""
-    of = agent(
-        [call("refund", order_id="A-1", amount=3)],
-        [say("It is on its way.")],
-        [say("Hello to you.")],
-        [say("It has arrived.")],
-        tools=[LongRunningFunctionTool(refund)],
-    )
-    with opened(of) as sim:
+    with opened(taking_long("It is on its way.", "Hello to you.", "It has arrived.")) as sim:
         ask(sim, "Refund A-1.", {"status": "pending"})
         ask(sim, "Hello.")
         (waiting,) = sim.session.open_calls

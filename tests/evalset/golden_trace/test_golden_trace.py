@@ -24,14 +24,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is de
 
 
 def test_one_tool_call() -> None:
-    """Query, call, response and final response stand in the case with roles and the state before and after."""
+    """Query, call, response and final response stand in the case with roles and the state before and after.
+
+    A picture in the query is in the case as the agent got it.
+    """
+    picture: JsonValue = {"inline_data": {"mime_type": "image/png", "data": "_--A"}}
+    asked: Any = {"role": "user", "parts": [{"text": "Where is this?"}, picture]}
     of = agent([call("find_order", order_id="A-1")], [say("It is late.")], tools=[find_order])
     with opened(of, initial_state={"tier": "gold", "none": None}, user_id="ada") as sim:
-        ask(sim, "Where is A-1?", returned({"status": "late"}, state_delta={"seen": ["A-1"], "temp:x": 1}))
+        ask(sim, asked, returned({"status": "late"}, state_delta={"seen": ["A-1"], "temp:x": 1}))
         case = built(sim)
     (turn,) = turns(case)
     assert roles(turn) == ("user", "model")
     assert data(turn).intermediate_responses == []
+    blobs = [part.inline_data and part.inline_data.data for part in turn.user_content.parts or ()]
+    assert blobs == [None, b"\xff\xef\x80"]
     assert case.session_input is not None
     assert case.session_input.model_dump(exclude_none=True) == {
         "app_name": "order_desk",
@@ -219,18 +226,6 @@ def test_the_form_with_events() -> None:
     assert [content.role for content in contents if content] == ["model", "user"]
     assert [text(content) for content in contents] == ["Let me see.", None]
     assert text(turn.final_response) == "Late."
-
-
-def test_a_query_of_several_parts_is_kept() -> None:
-    """A picture in the query is in the case as the agent got it."""
-    picture: JsonValue = {"inline_data": {"mime_type": "image/png", "data": "_--A"}}
-    with opened(agent([say("A lamp.")])) as sim:
-        assert sim.query({"role": "user", "parts": [{"text": "What is this?"}, picture]}, wait=PATIENCE)
-        (turn,) = turns(built(sim))
-    assert turn.user_content.parts is not None
-    blob = turn.user_content.parts[1].inline_data
-    assert blob is not None
-    assert blob.data == b"\xff\xef\x80"
 
 
 def test_only_a_completed_session_is_exported() -> None:

@@ -42,22 +42,16 @@ def played() -> Simulation:
 
 
 @pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
-def test_an_exception_behind_a_retried_node_is_exported(form: TraceForm) -> None:
-    """The call that raised has its response right behind it, with the class and the message."""
+def test_an_exception_behind_a_retried_node_is_exported(form: TraceForm, tmp_path: Path) -> None:
+    """The call that raised has its response right behind it, with the class and the message; a replay raises the same."""
+    path = tmp_path / "desk.evalset.json"
     with played() as simulation:
         case = GoldenTraceBuilder(simulation.session, form=form).build()
+        keep(simulation, path, "retried", form=form)
     (turn,) = turns(case)
     assert [name for name, _ in calls(turn)] == ["charge", "charge"]
     assert answers(turn) == [("charge", ERROR), ("charge", {"paid": 5.0})]
     made, seen = (ids_of(turn.intermediate_data) for ids_of in (get_all_tool_calls, get_all_tool_responses))
     assert [each.id for each in made] == [each.id for each in seen]
-
-
-def test_the_golden_with_the_exception_verifies(tmp_path: Path) -> None:
-    """A replay raises the same, the node is retried again, and nothing differs."""
-    path = tmp_path / "desk.evalset.json"
-    with played() as simulation:
-        keep(simulation, path, "retried")
-    verification = verify(path, agent=SimulatedAgentConfig("desk", retried(), path))
-    (result,) = verification.cases
+    (result,) = verify(path, agent=SimulatedAgentConfig("desk", retried(), path)).cases
     assert result.status == "passed", result

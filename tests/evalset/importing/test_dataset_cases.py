@@ -226,60 +226,36 @@ def test_a_trace_that_is_no_whole_session_keeps_no_other_from_being_taken(path: 
     assert any("complete session" in each and "'cut'" in each for each in found.problems)
 
 
-def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path) -> None:
-    """The turn goes on with what the user answers; a trace does not say which calls wait for that, but their name does."""
-    asks = types.Part.from_function_call(
-        name="adk_request_input", args={"interruptId": "ok", "message": "Approve?"}
-    )
-    answer = types.Part.from_function_response(name="adk_request_input", response={"result": "yes"})
-    for made in (asks.function_call, answer.function_response):
-        assert made is not None
-        made.id = "ok"
-    asked, answered = (
-        {"role": role, "parts": [part.model_dump(exclude_none=True)]}
-        for role, part in (("model", asks), ("user", answer))
-    )
-    turns = [
-        {"turn_index": 0, "events": [event("user", said("Hi.")), event("desk", asked)]},
-        {"turn_index": 1, "events": [event("user", answered), event("desk", said("Done.", "model"))]},
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_a_trace_in_which_the_user_was_asked_is_one_session(path: Path, *, has_ids: bool) -> None:
+    """The turn goes on with what the user answers; a trace does not say which calls wait for that, but their name does.
+
+    Without ids of calls a reply names its question by the interrupt ID alone.
+    """
+
+    def part(kind: str, role: str, name: str, key: str, **more: Any) -> Json:
+        known = {"id": key} if has_ids else {}
+        return {"role": role, "parts": [{kind: {"name": name, **known, **more}}]}
+
+    name, keys = "adk_request_input", ("left_1", "right_1")
+    asked = [
+        part("function_call", "model", name, each, args={"interruptId": each, "message": each})
+        for each in keys
     ]
+    replies = [
+        part("function_response", "user", name if has_ids else each, each, response={"result": f"to {each}"})
+        for each in reversed(keys)
+    ]
+    first = [event("user", said("Hi.")), *(event("desk", question) for question in asked)]
+    second = [*(event("user", reply) for reply in replies), event("desk", said("Done.", "model"))]
+    turns = [{"events": first}, {"events": second}] if has_ids else [{"events": [*first, *second]}]
     found = import_cases(written(path, {"eval_case_id": "graph", "agent_data": {"turns": turns}}))
     (case,) = found.cases
     (turn,) = turns_of(case)
     assert text(turn.final_response) == "Done."
     (recorded,) = found.environments["graph"].turns
-    assert [reply.id for reply in recorded.inputs] == ["ok"]
-
-
-def test_a_reply_that_is_named_by_the_interrupt_id_answers_its_question(path: Path) -> None:
-    """A trace without ids of calls names the question by its interrupt ID alone: the reply is recorded, and the turn goes on with it."""
-
-    def part(kind: str, role: str, name: str, **more: Any) -> Json:
-        return {"role": role, "parts": [{kind: {"name": name, **more}}]}
-
-    questions = [
-        part("function_call", "model", "adk_request_input", args={"interruptId": each, "message": each})
-        for each in ("left_1", "right_1")
-    ]
-    replies = [
-        part("function_response", "user", each, response={"result": f"to {each}"})
-        for each in ("right_1", "left_1")
-    ]
-    events = [
-        event("user", said("Hi.")),
-        *(event("desk", question) for question in questions),
-        *(event("user", reply) for reply in replies),
-        event("desk", said("Done.", "model")),
-    ]
-    found = import_cases(
-        written(path, {"eval_case_id": "graph", "agent_data": {"turns": [{"events": events}]}})
-    )
-    (case,) = found.cases
-    (turn,) = turns_of(case)
-    assert text(turn.final_response) == "Done."
-    (recorded,) = found.environments["graph"].turns
     assert {reply.id: reply.response for reply in recorded.inputs} == {
-        each: {"result": f"to {each}"} for each in ("left_1", "right_1")
+        each: {"result": f"to {each}"} for each in keys
     }
 
 

@@ -42,12 +42,11 @@ def is_direct(case: EvalCase) -> bool:
     return found == [True]
 
 
-def assert_same(case: EvalCase) -> None:
-    """Compare both ways, byte by byte, in the order of the keys."""
-    found, expected = known_answers(case), by_a_session(case)
+def assert_same(case: EvalCase, expected: KnownAnswers) -> None:
+    """Compare with what a session records, byte by byte, in the order of the keys."""
+    found = known_answers(case)
     assert found == expected
-    for one, other in [(found.environment, expected.environment)]:
-        assert str(lean(one)) == str(lean(other))
+    assert str(lean(found.environment)) == str(lean(expected.environment))
 
 
 def case_of(*turns: dict[str, Any]) -> EvalCase:
@@ -77,14 +76,14 @@ PLAIN = {
 def test_plain_cases_are_recorded_without_a_session(name: str) -> None:
     """Calls with and without ids and responses, in both forms of ADK's, over several turns."""
     assert is_direct(PLAIN[name])
-    assert_same(PLAIN[name])
+    assert_same(PLAIN[name], by_a_session(PLAIN[name]))
 
 
 @pytest.mark.parametrize("path", sorted(FILES.rglob("*.json")), ids=lambda path: path.name)
 def test_the_files_of_users_give_the_same_recordings(path: Path) -> None:
     """All cases of all files that are kept as examples."""
     for case in import_cases(path).cases:
-        assert_same(case)
+        assert_same(case, by_a_session(case))
 
 
 texts = st.sampled_from(["", "Where?", "größe ü", " x\n"])
@@ -158,6 +157,4 @@ def test_any_case_is_recorded_as_a_session_would_record_it(
         with pytest.raises(type(error)):
             known_answers(case)
         return
-    found = known_answers(case)
-    assert found == expected
-    assert str(lean(found.environment)) == str(lean(expected.environment))
+    assert_same(case, expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import zipfile
@@ -17,7 +18,7 @@ from evalset import export_cases, import_cases
 from evalset.exporting.export_forms import ExportForm
 from evalset.importing import import_files as files
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedTurn
-from evalset.recorded.recording_files import environment_text, put_cases, sidecar_of
+from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.golden_trace.traces import calls, text, turns
 
@@ -74,9 +75,9 @@ OLD_TURN: dict[str, Any] = {
 }
 
 
-def set_of(*conversation: dict[str, Any], name: str = "one") -> dict[str, Any]:
+def set_of(*conversation: dict[str, Any], name: str = "one", state: Any = None) -> dict[str, Any]:
     """Make an eval set of one case."""
-    session = {"app_name": "desk", "user_id": "u", "state": {"tier": "gold"}}
+    session = {"app_name": "desk", "user_id": "u", "state": state or {"tier": "gold"}}
     case = {"eval_id": name, "conversation": [*conversation], "session_input": session}
     return {"eval_set_id": "s", "eval_cases": [case]}
 
@@ -123,8 +124,13 @@ CAMEL = {
     ],
 )
 def test_each_shape_of_a_set_brings_its_answers_along(name: str, document: Any, tmp_path: Path) -> None:
-    """Answers find their calls by ids, and else in their order; of the older form, too, whose answers ADK itself passes over."""
-    imported = import_cases(written(tmp_path, name, document))
+    """Answers find their calls by ids, and else in their order; of the older form, too, whose answers ADK itself passes over.
+
+    A byte order mark, as some editors write one, is no obstacle.
+    """
+    path = written(tmp_path, name, document)
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    imported = import_cases(path)
     assert imported.problems == ()
     (case,) = imported.cases
     (turn,) = turns(case)
@@ -134,13 +140,6 @@ def test_each_shape_of_a_set_brings_its_answers_along(name: str, document: Any, 
     assert (first.tool, first.arguments) == ("find_order", {"order_id": "A-1"})
     assert first.outcome == Returned(value={"status": "sent"})
     assert len(environment.turns[0].models) == len(environment.turns[0].calls) + 1
-
-
-def test_a_byte_order_mark_is_no_obstacle(tmp_path: Path) -> None:
-    """As some editors write one."""
-    path = tmp_path / "desk.evalset.json"
-    path.write_text(json.dumps(set_of(LISTED)), encoding="utf-8-sig")
-    assert [case.eval_id for case in import_cases(path).cases] == ["one"]
 
 
 def test_what_was_answered_and_is_not_told_is_named(tmp_path: Path) -> None:
@@ -154,33 +153,11 @@ def test_what_was_answered_and_is_not_told_is_named(tmp_path: Path) -> None:
     assert [call.arguments for call in imported.environments["one"].turns[0].calls] == [{"order_id": "A-1"}]
 
 
-def test_what_lies_beside_a_set_is_taken_before_what_stands_in_it(tmp_path: Path) -> None:
-    """One that is damaged is named, and the answers in the set are taken then."""
-    path = written(tmp_path, "desk.evalset.json", set_of(LISTED))
-    call = RecordedCall(tool="beside", outcome=Returned(value=1), author=Author(source="written"))
-    case = RecordedCase(agent="desk", app_name="desk", turns=(RecordedTurn(query={}, calls=(call,)),))
-    put_cases(sidecar_of(path), {"one": case})
-    assert import_cases(path).environments["one"] == case
-    sidecar_of(path).write_text("{")
-    imported = import_cases(path)
-    assert len(imported.problems) == 1
-    assert imported.problems[0].startswith(path.name)
-    assert imported.environments["one"].turns[0].calls[0].tool == "find_order"
-
-
-def test_a_scenario_is_a_case_without_an_environment(tmp_path: Path) -> None:
-    """Its conversation has yet to be held."""
-    case = {"eval_id": "s", "conversation_scenario": {"starting_prompt": "hi", "conversation_plan": "ask"}}
-    imported = import_cases(written(tmp_path, "a.evalset.json", {"eval_set_id": "a", "eval_cases": [case]}))
-    assert ([case.eval_id for case in imported.cases], imported.environments, imported.problems) == (
-        ["s"],
-        {},
-        (),
-    )
-
-
 def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path) -> None:
-    """ADK's hidden folders too; an id that is taken, or that ADK's commands cannot take, becomes another, with a word."""
+    """ADK's hidden folders too; an id that is taken, or that ADK's commands cannot take, becomes another, with a word.
+
+    A scenario has no environment, nor has a case with half a character in its state, which is named.
+    """
     written(tmp_path, "a/desk.evalset.json", set_of(LISTED))
     written(tmp_path, "b/desk.evalset.json", set_of(LISTED))
     written(tmp_path, "c/.adk/eval.evalset.json", set_of(LISTED, name="at 10:30"))
@@ -191,24 +168,26 @@ def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path)
     (tmp_path / "broken.test.json").write_text('{"eval_cases": [')
     written(tmp_path, "odd.evalset.json", {"birds": []})
     written(tmp_path, "worse.evalset.json", {"eval_cases": [{"eval_id": 7}]})
+    written(tmp_path, "d/half.evalset.json", set_of(turn_of(), name="half", state={"name": "\ud800"}))
+    scenario = {
+        "eval_id": "s",
+        "conversation_scenario": {"starting_prompt": "hi", "conversation_plan": "ask"},
+    }
+    written(tmp_path, "d/scenario.evalset.json", {"eval_set_id": "a", "eval_cases": [scenario]})
     imported = import_cases(tmp_path)
-    assert [case.eval_id for case in imported.cases] == ["one", "one_2", "at 10_30"]
+    assert [case.eval_id for case in imported.cases] == ["one", "one_2", "at 10_30", "half", "s"]
     assert imported.environments.keys() == {"one", "one_2", "at 10_30"}
     found = dict(problem.split(": ", 1) for problem in imported.problems)
-    assert found.keys() == {
-        "b/desk.evalset.json",
-        "broken.test.json",
-        "c/.adk/eval.evalset.json",
-        "odd.evalset.json",
-        "worse.evalset.json",
-    }
-    for name, words in {
+    wanted = {
         "b/desk.evalset.json": "'one_2'",
         "c/.adk/eval.evalset.json": "':'",
+        "d/half.evalset.json": "'half'",
         "broken.test.json": "line 1",
+        "odd.evalset.json": "",
         "worse.evalset.json": "eval_set_id: ",
-    }.items():
-        assert words in found[name]
+    }
+    assert found.keys() == wanted.keys()
+    assert all(words in found[name] for name, words in wanted.items())
 
 
 def test_an_import_can_be_stopped(tmp_path: Path) -> None:
@@ -339,21 +318,6 @@ def test_no_bytes_crash_the_import(tmp_path: Path, content: bytes) -> None:
         assert import_cases(path).cases == ()
 
 
-def test_half_a_character_in_the_state_is_named(tmp_path: Path) -> None:
-    """The case is there and has no environment; a problem names the case, and nothing raises."""
-    case: dict[str, Any] = {
-        "eval_id": "half",
-        "conversation": [{"user_content": {"parts": [{"text": "Hi"}]}}],
-    }
-    case["session_input"] = {"app_name": "desk", "user_id": "u", "state": {"name": "\ud800"}}
-    path = tmp_path / "half.evalset.json"
-    path.write_text(json.dumps({"eval_set_id": "half", "eval_cases": [case]}))
-    imported = import_cases(path)
-    assert [each.eval_id for each in imported.cases] == ["half"]
-    assert imported.environments == {}
-    assert any("'half'" in problem for problem in imported.problems)
-
-
 def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
     """A case in its midst that ADK cannot read, or a text that ends there, leaves nothing of it; other files are taken."""
     cases = [set_of(LISTED, name=f"case {number}")["eval_cases"][0] for number in range(5)]
@@ -373,7 +337,9 @@ def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["beside", "inside"])
-def test_one_damaged_recording_leaves_the_answers_in_the_set(place: str, tmp_path: Path) -> None:
+def test_a_recording_is_taken_before_the_answers_in_the_set_unless_it_is_damaged(
+    place: str, tmp_path: Path
+) -> None:
     """It is named with its place; what is recorded of other cases is not used either, and no case comes twice."""
     cases = [set_of(LISTED, name=name)["eval_cases"][0] for name in ("one", "two")]
     document: dict[str, Any] = {"eval_set_id": "s", "eval_cases": cases}
@@ -381,13 +347,16 @@ def test_one_damaged_recording_leaves_the_answers_in_the_set(place: str, tmp_pat
     call = RecordedCall(tool="beside", outcome=Returned(value=1), author=Author(source="written"))
     case = RecordedCase(agent="desk", app_name="desk", turns=(RecordedTurn(query={}, calls=(call,)),))
     recorded = json.loads(environment_text(RecordedEnvironment(cases={"one": case, "two": case})))
+    target, held = (sidecar_of(path), recorded) if place == "beside" else (path, document)
+    if place == "inside":
+        document["recorded_environment"] = recorded
+    target.write_text(json.dumps(held))
+    assert import_cases(path).environments == {"one": case, "two": case}
     recorded["cases"]["two"]["turns"][0]["calls"][0]["tool"] = ""
-    if place == "beside":
-        sidecar_of(path).write_text(json.dumps(recorded))
-    else:
-        path.write_text(json.dumps({"recorded_environment": recorded, **document}))
+    target.write_text(json.dumps(held))
     imported = import_cases(path)
     (problem,) = imported.problems
+    assert problem.startswith(path.name)
     assert "cases.two.turns.0.calls.0.tool: " in problem
     assert [case.eval_id for case in imported.cases] == ["one", "two"]
     tools = {each.turns[0].calls[0].tool for each in imported.environments.values()}

@@ -28,8 +28,13 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
     return scenarios, given, tmp_path / "set.evalset.json"
 
 
-def test_scenarios_become_cases_with_adks_ids(files: tuple[Path, Path, Path]) -> None:
-    """The set is created, and each case has the session input."""
+def test_scenarios_become_cases_with_adks_ids(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The set is created, and each case has the session input.
+
+    Verify and the doctor find nothing wrong with it, and name what they cannot check.
+    """
     scenarios, given, out = files
     assert main(["import", str(scenarios), "--session-input", str(given), "--out", str(out)]) == 0
     cases = load_eval_set_from_file(str(out), "set").eval_cases
@@ -38,10 +43,17 @@ def test_scenarios_become_cases_with_adks_ids(files: tuple[Path, Path, Path]) ->
     ]
     assert [case.eval_id for case in cases] == expected
     assert all(case.session_input and case.session_input.state == {"lang": "en"} for case in cases)
-    assert [case.conversation_scenario.starting_prompt for case in cases if case.conversation_scenario] == [
-        "Hi",
-        "Hello",
-    ]
+    held = [case.conversation_scenario for case in cases]
+    assert [each and each.starting_prompt for each in held] == ["Hi", "Hello"]
+    capsys.readouterr()
+    assert main(["verify", str(out), "--junit", str(out.with_name("results.xml"))]) == 0
+    told = capsys.readouterr()
+    assert "0 passed, 2 skipped" in told.out
+    assert "golden-trace eval" in told.out
+    assert "FAIL" not in told.out + told.err
+    assert 'skipped="2"' in out.with_name("results.xml").read_text()
+    assert main(["doctor", str(out)]) == 0
+    assert "scenario" in capsys.readouterr().out
 
 
 def test_scenarios_that_a_set_has_are_skipped_and_others_are_added(
@@ -62,23 +74,6 @@ def test_scenarios_that_a_set_has_are_skipped_and_others_are_added(
     assert main([*words, "--strict"]) == 0
     assert ": 1 case added, 3 skipped" in capsys.readouterr().out
     assert len(load_eval_set_from_file(str(out), "set").eval_cases) == 3
-
-
-def test_verify_and_the_doctor_say_what_of_a_scenario_they_cannot_check(
-    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is wrong with such a set: no error, and what can be done with it is named."""
-    scenarios, given, out = files
-    assert main(["import", str(scenarios), "--session-input", str(given), "--out", str(out)]) == 0
-    capsys.readouterr()
-    assert main(["verify", str(out), "--junit", str(out.with_name("results.xml"))]) == 0
-    told = capsys.readouterr()
-    assert "0 passed, 2 skipped" in told.out
-    assert "golden-trace eval" in told.out
-    assert "FAIL" not in told.out + told.err
-    assert 'skipped="2"' in out.with_name("results.xml").read_text()
-    assert main(["doctor", str(out)]) == 0
-    assert "scenario" in capsys.readouterr().out
 
 
 def test_without_a_session_input_that_is_said(

@@ -226,57 +226,37 @@ def test_a_damaged_session_of_a_database_leaves_the_others(tmp_path: Path) -> No
     assert kept.path.read_bytes() == before
 
 
-def test_a_database_with_pickled_events_is_never_unpickled(tmp_path: Path) -> None:
-    """It is refused with what to do."""
-    path = tmp_path / "old.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE sessions (app_name, user_id, id, state, update_time)")
-        connection.execute("CREATE TABLE events (id, actions BLOB)")
-    (problem,) = import_cases(path).problems
-    assert "`adk migrate session`" in problem
-
-
 _EVENTS = "CREATE TABLE events (app_name, user_id, session_id, event_data, id, invocation_id, timestamp)"
+_ROW = "INSERT INTO sessions (app_name, user_id, id) VALUES ('a', 'u', 's')"
 _ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT 'a' app_name, 'u' user_id, x id, '{}' state, 1 update_time FROM n"
 
 
 @pytest.mark.parametrize(
-    ("sessions", "named"),
+    ("statements", "named"),
     [
-        (f"CREATE VIEW sessions AS {_ENDLESS}", "'sessions'"),
-        ("CREATE TABLE sessions (app_name, user_id, id, update_time, state AS (hex(zeroblob(150000000))))", "'state'"),
-        ("CREATE VIRTUAL TABLE sessions USING fts5(app_name, user_id, id, state, update_time)", "'sessions'"),
+        ((f"CREATE VIEW sessions AS {_ENDLESS}", _EVENTS), "'sessions'"),
+        (("CREATE TABLE sessions (app_name, user_id, id, update_time, state AS (hex(zeroblob(150000000))))", _EVENTS, _ROW), "'state'"),
+        (("CREATE VIRTUAL TABLE sessions USING fts5(app_name, user_id, id, state, update_time)", _EVENTS, _ROW), "'sessions'"),
+        (("CREATE TABLE sessions (app_name, user_id, id, state, update_time)", "CREATE TABLE events (id, actions BLOB)"), "`adk migrate session`"),
+        (("CREATE TABLE birds (name)",), "no sessions"),
+        (b"SQLite format 3\x00" + b"\xff" * 200, "readable database"),
     ],
+    ids=["view", "computed", "virtual", "pickled", "other", "damaged"],
 )  # fmt: skip
-def test_a_database_that_computes_what_it_holds_is_refused(sessions: str, named: str, tmp_path: Path) -> None:
-    """A few kilobytes could compute without end, or any number of bytes."""
+def test_a_database_that_is_not_taken_is_refused_with_the_reason(
+    statements: Any, named: str, tmp_path: Path
+) -> None:
+    """A few kilobytes could compute without end, or any number of bytes; pickled events are never unpickled."""
     path = tmp_path / "odd.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute(sessions)
-        connection.execute(_EVENTS)
-        if "VIEW" not in sessions:
-            connection.execute("INSERT INTO sessions (app_name, user_id, id) VALUES ('a', 'u', 's')")
+    if isinstance(statements, bytes):
+        path.write_bytes(statements)
+    else:
+        with sqlite3.connect(path) as connection:
+            for statement in statements:
+                connection.execute(statement)
     imported = import_cases(path)
     assert imported.cases == ()
     assert named in imported.problems[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("x.db", b"SQLite format 3\x00" + b"\xff" * 200, "readable database"),
-        ("y.db", None, "no sessions"),
-    ],
-)
-def test_another_database_is_named(name: str, content: bytes | None, words: str, tmp_path: Path) -> None:
-    """Damaged, or somebody else's."""
-    path = tmp_path / name
-    if content is None:
-        with sqlite3.connect(path) as connection:
-            connection.execute("CREATE TABLE birds (name)")
-    else:
-        path.write_bytes(content)
-    assert words in import_cases(path).problems[0]
 
 
 @pytest.fixture
