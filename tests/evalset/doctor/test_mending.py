@@ -313,10 +313,11 @@ def test_many_findings_of_a_kind_are_told_as_one_and_all_are_mended(tmp_path: Pa
     """A hundred are shown among what else is wrong, the last stands for the rest; the counts are right, and nothing is left behind."""
     turn, path = a_turn(user_content={"parts": [{"text": "x"}]}), tmp_path / SET
     wrong = {"eval_id": "one", "conversation": [], "wrong": 1}
-    for cases, code in (
+    many: tuple[tuple[list[Any], str], ...] = (
         ([a_case(f"case {number}", turn) for number in range(252)], "missing-role"),
         ([*range(250), "text", None], "refused-value"),
-    ):
+    )
+    for cases, code in many:
         put(tmp_path, {SET: in_bytes(a_set(wrong, *cases))})
         findings = examine([path]).findings
         found = [each for each in findings if each.code == code]

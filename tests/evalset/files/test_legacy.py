@@ -53,7 +53,7 @@ def test_the_conversion_is_adks_own(tmp_path: Path) -> None:
     assert after.conversation
     assert after.session_input == before.session_input
     one, other = (
-        [turn.model_dump(exclude={"invocation_id", "creation_timestamp"}) for turn in case.conversation]
+        [turn.model_dump(exclude={"invocation_id", "creation_timestamp"}) for turn in case.conversation or ()]
         for case in (before, after)
     )
     assert one == other
