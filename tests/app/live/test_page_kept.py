@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -126,7 +126,8 @@ def test_a_session_is_where_it_was_when_it_or_the_server_comes_back(session_id: 
     small.get_or_take_in(session_id, lambda: live_of(session_id))
     small.check_room()
     assert small.get(session_id) is None
-    for end in (lambda: registry().close(session_id), server_ends):
+    ends: tuple[Callable[[], object], ...] = (lambda: registry().close(session_id), server_ends)
+    for end in ends:
         end()
         assert Tab(session_id).typed("response_") == TYPED
         assert live_of(session_id).simulation.journal.to_json() == before

@@ -156,8 +156,11 @@ def test_an_installation_offers_its_packages_behind_those_of_a_project(
     assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
 
     def run(code: str, *words: str, folder: Path = tmp_path) -> str:
-        command = [installed, "-c", code, *words]
-        return subprocess.check_output(command, cwd=folder, env=quiet_environment(), text=True)
+        command = [str(installed), "-c", code, *words]
+        done = subprocess.run(
+            command, cwd=folder, env=quiet_environment(), text=True, capture_output=True, check=True
+        )
+        return done.stdout
 
     run("from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig")
     for name in ("app", "evalset", "simulator"):

@@ -156,10 +156,10 @@ def test_sessions_become_cases_of_a_new_set(here: Path, ends: Ends) -> None:
     assert "'two'" in said
     ends(1, *words[:-1], "sessions/bad.session.json")
     assert not Path("new").exists()
-    said = ends(0, *words, "two.json")
+    shown = ends(0, *words, "two.json")
     assert ids_in("new/desk.evalset.json") == ["one", "two"]
-    assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in said.out
-    assert "bad.session.json: " in said.err
+    assert f"{here / 'new/desk.evalset.json'}: 2 cases added" in shown.out
+    assert "bad.session.json: " in shown.err
 
 
 @pytest.mark.parametrize("damaged", ["{", '{"eval_cases": 3, "eval_set_id": "x"}'])

