@@ -367,6 +367,12 @@ class Parts:
         plain = self.plan.alternatives(self.plan.schema)
         return not any({"properties", "items", "enum", "const"} & one.keys() for one in plain)
 
+    def _names_no_field(self, value: JsonValue) -> bool:
+        """Whether an annotation such as `dict[str, str]` would leave nothing of an object that the code puts together."""
+        if self.plan is None or not self._is_loose or not isinstance(value, dict):
+            return False
+        return any(one.get("type") == "object" for one in self.plan.alternatives(self.plan.schema))
+
     def by_code(self) -> Try | None:
         """Return the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
 
@@ -525,7 +531,7 @@ class Parts:
             if lost := [key for key in outcome.state if key not in effects.state_delta]:
                 why = f"{why}; its code also writes {', '.join(lost[:_MOST_NAMED])} to the state: the values are unknown"
         made = self._told(Try(value, why, filler.blanks, varies=filler.drew, effects=effects))
-        if holds or self.fits(value):
+        if holds or self.fits(value) or (outcome is not _NO_OUTCOME and self._names_no_field(value)):
             return made
         if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
             inner = (
