@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, assert_never
 
 from google.genai import types
@@ -11,6 +12,7 @@ from simulator.base.json_values import JsonObject, NotJsonError, same, taken
 from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.schema.schema_checks import refused_calls
 from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
@@ -21,13 +23,15 @@ from simulator.runtime.tool_requests import KnowledgeSnapshot, refuse_contradict
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.turns.answer_facts import provenance_of
 from simulator.runtime.turns.outcomes import as_response, outcome_of
-from simulator.runtime.turns.request_views import model_request
+from simulator.runtime.turns.request_views import declared_tools, model_request
 from simulator.runtime.turns.tool_effects import checked_actions
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import OpenCall, SimulationSession
 from simulator.session.fact_entries import message_responses
+
+_LOG = logging.getLogger(__name__)
 
 # ---------------------------------------------------------------- what there is to see
 
@@ -210,6 +214,10 @@ async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], give
     if not _is_proposal(waiting, parts):
         check_not_blank(parts)
         check_final_text(parts, waiting.call.request)
+    if given.by is None:  # who answers for others, as a script does, says it there
+        declared = {tool.name: dict(tool.parameters) for tool in declared_tools(waiting.call.request)}
+        for words in refused_calls(parts, declared):
+            _LOG.warning("%s calls what does not fit: %s", waiting.agent, words)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
     provenance = provenance_of(waiting, given.source, given.by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
@@ -72,6 +72,15 @@ def refusal(tool: str, arguments: object, parameters: JsonObject) -> str:
     """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
     words = "; ".join(in_words(check_arguments(arguments, parameters), _MOST_NAMED))
     return f"the tool {tool!r} does not accept these arguments: {words}" if words else ""
+
+
+def refused_calls(parts: Iterable[JsonObject], declared: Mapping[str, JsonObject]) -> Iterator[str]:
+    """Yield why tools do not accept the calls among the parts of a model's turn, by the parameters that each has declared."""
+    for part in parts:
+        call: Any = part.get("function_call") or part.get("functionCall") or {}
+        name = str(call.get("name"))
+        if name in declared and (words := refusal(name, call.get("args") or {}, declared[name])):
+            yield words
 
 
 def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from google.adk.agents import ParallelAgent
 from pydantic import BaseModel
 
+from simulator.base.json_values import JsonObject
 from simulator.runtime import SimulationError
 from simulator.seats.answers import ModelAnswer, called
 from simulator.seats.requests import ModelRequest
@@ -46,6 +47,21 @@ def test_a_person_plays_the_agent_from_what_the_model_would_see() -> None:
         assert entries(sim, "final_response")[0].content == "It is open."
         assert [entry.content for entry in entries(sim, "agent_message")] == ["Let me look."]
         assert agent.model.asked == []  # type: ignore[union-attr] # the scripted model was never asked
+
+
+def test_a_call_that_its_tool_does_not_accept_is_sent_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A model may make one; who answers for it from Python is told."""
+    with opened(agent_of(tools=[find]), agents="person") as sim:
+        request = asked(sim, "where is A-1?")
+        wrong: tuple[str, JsonObject] = ("find", {"order": "A-1"})
+        fine: tuple[str, JsonObject] = ("find", {"order_id": "A-1"})
+        assert sim.answer(request, called(wrong, fine), wait=PATIENCE)
+        assert [tool.arguments for tool in tool_requests(sim)] == [wrong[1], fine[1]]
+        (warning,) = (each.getMessage() for each in caplog.records if "not accept" in each.getMessage())
+        assert "'find'" in warning
+        assert "order_id" in warning
 
 
 def test_held_turns_are_proposed_then_accepted_edited_or_replaced() -> None:

@@ -133,7 +133,8 @@ def test_a_tool_may_raise_anything(tool: Callable[..., Any], player: str) -> Non
             assert entries(sim, "tool_error")
             assert entries(sim, "turn_failed")
             assert sim.query("again", wait=PATIENCE)
-        gc.collect()
+        if tool is exits_generator or tool in _LATER:
+            gc.collect()  # what was left half done is closed only then
         assert beside.query("still there?", wait=PATIENCE)
         assert tool_requests(beside)[0].draft == {"found": "x", "more": "x"}
 
