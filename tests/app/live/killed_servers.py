@@ -155,7 +155,10 @@ class Person(PageClient):
                 continue
             report.seen["drafts"] += 1
             if (found := self.inputs.get(name)) not in texts:
-                lost.append(f"{texts!r} was typed in {name}, and {found!r} is there")
+                lost.append(
+                    f"{texts!r} was typed in {name} at step {self._typed_at}, and {found!r} is there at step {self._count}; "
+                    f"the page has {sorted(self.inputs)} and says {self.texts[-9:]}"
+                )
         return lost
 
     def _at(self, url: str) -> None:
