@@ -52,7 +52,15 @@ def _note_messages(case: JsonNode, case_id: str, notes: Notes) -> None:
         and not (is_answered and not any(map(is_user_query, said)))
     ):
         words = "The case has a `prompt` and turns. `agents-cli eval generate` refuses it as ambiguous."
-        notes.add("dataset-two-messages", prompt.path, words, "Remove one of them.", eval_id=case_id)
+        # A finished trace is for grading, which takes both: nobody is to change it for that.
+        notes.add(
+            "dataset-two-messages",
+            prompt.path,
+            words,
+            "Remove one of them.",
+            eval_id=case_id,
+            severity="note" if is_answered else None,
+        )
     if prompt is None and not said:
         words = "The case has neither a `prompt` nor turns, and `agents-cli eval generate` refuses the whole file."
         remedy = "Add a `prompt`. The starting prompt of a scenario can be it."

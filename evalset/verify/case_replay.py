@@ -37,6 +37,7 @@ from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.load_advice import lacks_credentials
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting
@@ -172,6 +173,11 @@ class _Replay:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
             error = error_words(raised)
+            if lacks_credentials(error):
+                self.environment.unasked = (
+                    self.environment.unasked
+                    or f"the agent's own code asks a service without credentials: {error}"
+                )
         finally:
             self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
             self.models.append(self.environment.taken())

@@ -28,6 +28,7 @@ _NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]
 
 _TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[[\w, -]+\])?)")
 _NO_CREDENTIALS = re.compile(r"DefaultCredentialsError|default credentials were not found")
+_NO_KEY = re.compile(r"No API key was provided|Missing key inputs argument")
 _UNSET = re.compile(
     r"^KeyError: '?([A-Z][A-Z0-9]*_[A-Z0-9_]+)'?(?= |$)|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?:not set|unset|missing|required|not found|not defined|must be set|is empty|set it)\b"
     r"|\b(?:[Ss]et|[Mm]issing|[Rr]equire[sd]?)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b"
@@ -43,6 +44,11 @@ class Listing(NamedTuple):
 
     file: Path
     needed: tuple[str, ...]
+
+
+def lacks_credentials(words: str) -> bool:
+    """Return whether an error says that a service of Google's was asked without a key or an account."""
+    return bool(_NO_CREDENTIALS.search(words) or _NO_KEY.search(words))
 
 
 def advice(words: str, agent: Path, python: Path) -> str:

@@ -91,6 +91,7 @@ def test_an_export_of_ours_and_a_trace_have_no_mistakes(tmp_path: Path) -> None:
     for file in export_cases(cases, "dataset", environments=known, name="orders").files:
         (tmp_path / file.path).write_text(file.text)
     trace = {"eval_case_id": "t", "prompt": HI, **turns(("desk", HELLO)), "responses": [{"response": HELLO}]}
-    (tmp_path / "traces.json").write_text(json.dumps({"eval_cases": [trace]}))
+    graded = {**trace, "eval_case_id": "u", **turns(("user", HI), ("desk", HELLO))}
+    (tmp_path / "traces.json").write_text(json.dumps({"eval_cases": [trace, graded]}))
     assert [each for each in examine([tmp_path]).findings if each.severity != "note"] == []
     assert main(["doctor", str(tmp_path), "--strict"]) == 0

@@ -142,6 +142,19 @@ def test_a_model_that_cannot_be_reached_says_nothing_of_the_agent(kept: Path, tm
     assert verify(kept, agents_dir=folder, models="recorded").status == "passed"
 
 
+@pytest.mark.parametrize("models", ["real", "recorded"])
+def test_a_service_that_the_agents_own_code_asks_without_a_key_says_nothing_of_the_agent(
+    kept: Path, tmp_path: Path, models: Literal["real", "recorded"]
+) -> None:
+    """A client that the code makes itself is no model of ADK's, and nobody can stand in for it."""
+    code = "def asks(callback_context):\n    raise ValueError('No API key was provided. Please pass a valid API key.')\n\n\n"
+    begins = "root_agent = LlmAgent("
+    asks = (begins, f"{code}{begins}\n    before_agent_callback=asks,")
+    case = the_case(verify(kept, agents_dir=agents(tmp_path, asks), models=models))
+    assert (case.status, case.divergence) == ("error", None)
+    assert "without credentials: ValueError: No API key" in case.error
+
+
 def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path, tmp_path: Path) -> None:
     """A model that calls a tool otherwise in each run varies; one that does so in each run alike has changed."""
     varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
