@@ -22,7 +22,7 @@ class ExportReplay(NamedTuple):
 
 
 class LastRun(NamedTuple):
-    """The last run of an exported case, whoever asked for it: its result, and what has changed since, in words."""
+    """The last run of an exported case, on whichever page it was begun: its result, and what has changed since, in words."""
 
     case: CaseResult
     changes: tuple[str, ...] = ()

@@ -1,13 +1,13 @@
-"""The last result of each case, whoever asked for it: its page, the run of its set, its export, or a run that was kept. Each place that shows one asks here; no drawing.
+"""Finds the last result of a case: of its page, the run of its set, its export, or a kept run. Every page that shows one asks here; no drawing.
 
-A kept run is the last result also after a restart, and where a command kept it.
+A kept run is there after a restart, too, and a command may have kept it. One that does not say which set it had is passed over: nobody can tell whether it still holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from app.server.viewer_time import short_time
 from evalset.kept_runs.kept_run import KeptRun
 from evalset.kept_runs.run_files import KeptRunError, read_run, runs_folder
 from evalset.measured import Measured, MeasuredAgent, MeasuredFile
+from evalset.recorded.recording_files import sidecar_of
 from evalset.verify.results import CaseResult, CaseStatus, Verification
 from simulator.agents.agent_folder import listed_as
 
@@ -93,9 +94,11 @@ def _of_kept_runs(eval_set: Path) -> Iterator[LastResult]:
         paths = sorted(runs_folder(eval_set).glob("*.json"), reverse=True)
     except OSError:
         return
-    runs = (run for run in map(_read, paths) if run is not None and run.engine == "verify")
+    read = (run for run in map(_read, paths) if run is not None)
+    runs = (run for run in read if run.engine == "verify" and run.set_sha256)
+    place = cache(_place)  # the folders of agents are looked through once, for all runs
     for run in islice(runs, _MOST_KEPT):
-        measured = _measured(run, eval_set)
+        measured = _measured(run, eval_set, place)
         for case in run.cases:
             yield LastResult(case.eval_id, case.status, _seconds(run.at), case.why, measured)
 
@@ -109,14 +112,14 @@ def _read(path: Path) -> KeptRun | None:
         return None
 
 
-def _measured(run: KeptRun, eval_set: Path) -> Measured:
-    """Return what a kept run was measured on, as far as that lies here."""
-    files = [MeasuredFile(kind="set", file=eval_set, sha256=run.set_sha256)] if run.set_sha256 else []
-    environment = environment_of(eval_set)
-    if environment is not None and run.recording_sha256:
+def _measured(run: KeptRun, eval_set: Path, place: Callable[[str], Path | None]) -> Measured:
+    """Return what a kept run was measured on; of an agent that is not listed here nobody can tell."""
+    files = [MeasuredFile(kind="set", file=eval_set, sha256=run.set_sha256)]
+    if run.recording_sha256:
+        environment = environment_of(eval_set) or sidecar_of(eval_set)
         files.append(MeasuredFile(kind="recording", file=environment, sha256=run.recording_sha256))
     agents = (
-        MeasuredAgent(app_name=each.app_name, source=_place(each.app_name), source_sha256=each.source_sha256)
+        MeasuredAgent(app_name=each.app_name, source=place(each.app_name), source_sha256=each.source_sha256)
         for each in run.agents
         if each.source_sha256
     )

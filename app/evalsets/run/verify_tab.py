@@ -316,7 +316,7 @@ def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
         st.caption("Not verified yet. Verify replays the cases with recorded responses. No real tool runs.")
         return
     st.caption(
-        f"The last results of {len(found)} of {len(facts.eval_ids)} cases, from exports, from the pages of the cases and from kept runs."
+        f"Last results of {len(found)} of {len(facts.eval_ids)} cases, from exports, case pages and kept runs. Verify runs all cases."
     )
     rows = last_rows(found, unsaved=unsaved)
     st.dataframe(

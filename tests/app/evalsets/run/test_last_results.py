@@ -53,6 +53,12 @@ def test_what_was_found_last_counts(tmp_path: Path) -> None:
     assert kept is not None
     assert (kept.status, kept.case) == ("failed", None)
     assert kept.at == pytest.approx(found[0].at + 60, abs=0.01)
+    nobody_knows = kept_run_of(Verification(eval_set=path, environment=path), found[0].at + 120)
+    keep_run(
+        path,
+        nobody_knows.model_copy(update={"cases": kept_run_of(verification(path, one="passed"), 1.0).cases}),
+    )
+    assert last_result(workspace, "one") == kept
     path.write_text("{ }")
     assert kept.measured is not None
     assert kept.measured.changes() == ("the set",)
