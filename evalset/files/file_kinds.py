@@ -64,14 +64,19 @@ def importable_document(document: Any) -> str:  # noqa: PLR0911 - one for each k
             return "an evaluation dataset of Agent Platform" if has_one else ""
         case {"eval_cases": _} | {"evalCases": _}:
             return ""
-        case {"events": list()}:
+        case {"events": list() as events} if are_of_session(events):
             return "a session of ADK, or a test of `adk test`"
-        case [{"events": list()}, *_]:
+        case [{"events": list() as events}, *_] if are_of_session(events):
             return "a list of sessions of ADK"
         case {"eval_id": str()} | {"evalId": str()}:
             return "a single eval case"
         case _:
             return ""
+
+
+def are_of_session(events: list[Any]) -> bool:
+    """Return whether a list of events may be that of a session of ADK's: other things have one of that name too."""
+    return not events or any(isinstance(event, dict) and "author" in event for event in events)
 
 
 def is_dataset(document: Any) -> bool:

@@ -33,6 +33,10 @@ def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
     return convert_old_cases(path, cases)
 
 
+_NEEDED = frozenset({"name", "data"})
+"""What each case of the old form has."""
+
+
 def convert_old_cases(path: Path, cases: list[dict[str, Any]]) -> EvalSet:
     """Convert cases in the old form, as `convert_old_form` finds them in the file at a path.
 
@@ -46,9 +50,11 @@ def convert_old_cases(path: Path, cases: list[dict[str, Any]]) -> EvalSet:
     try:
         return convert_eval_set_to_pydantic_schema(base_name(path), cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = (
-            f"is a list, but neither an eval set nor in ADK's legacy format: {type(error).__name__}: {error}"
-        )
+        reason = "is a list, but neither an eval set nor in ADK's legacy format"
+        if all(
+            isinstance(each, dict) and each.keys() >= _NEEDED for each in cases
+        ):  # else it is something else
+            reason += f": {type(error).__name__}: {error}"
         raise EvalSetError(path, reason) from error
 
 

@@ -51,6 +51,7 @@ _AGENT = ""
 _SESSION = ("session_input", "session_inputs")
 _READ = {"eval_case_id", OWN, *FIELDS, *_SESSION}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
+_INTERRUPT_FIELD = "interrupt_id"
 _OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
 _OF_EVENT = {f"events[*].{name}" for name in ("author", "content", "event_time", "state_delta")}
 _OF_RUBRIC = {f"rubric_groups[*].rubrics[*].{name}" for name in ("rubric_id", "content", "type")}
@@ -127,9 +128,11 @@ class _Entry(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the last event is an agent's, or a node's, of which only its author was kept."""
+        """Whether the last event is an agent's, or a node's, of which only its author was kept, or the user's reply to a question."""
         last: Any = next(iter(self.events[-1:]), {})
         parts: Any = (last.get("content") or {}).get("parts") or ()
+        if last.get("author") == USER_AUTHOR:
+            return any(part.get("function_response") for part in parts)
         is_empty = all(part.keys() == {"text"} and not part["text"] for part in parts)
         return (
             len(self.events) > 1 and last.get("author") not in {None, "", USER_AUTHOR, "model"} and is_empty
@@ -469,7 +472,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     events = _with_replies(case_id, _with_answer(entry, events), missing)
     if is_cut := entry.is_cut and is_told:
         missing.of(case_id, "the trace does not contain how the last turn ended, so the end is not compared")
-        events = [*events[:-1], {**events[-1], "content": _dumped(_NOT_TOLD)}]
+        events = _with_end(events)
     begin = entry.session
     state = dict(begin.state)
     end: JsonObject = dict(state)
@@ -506,6 +509,14 @@ _NOT_TOLD = types.Content(role="model", parts=[types.Part(text="\N{REPLACEMENT C
 """Stands for how a turn ended until its case is made: a session without an end would be none."""
 
 
+def _with_end(events: Sequence[JsonObject]) -> list[JsonObject]:
+    """Return the events with an end that is not told: in the place of the last one, or by who asked what the last one replies to."""
+    *_, asker = filter(is_of_agent, events)
+    is_reply = events[-1].get("author") == USER_AUTHOR
+    kept, last = (events, {"author": asker.get("author")}) if is_reply else (events[:-1], events[-1])
+    return [*kept, {**last, "content": _dumped(_NOT_TOLD)}]
+
+
 def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing) -> list[JsonObject]:
     """Return the events with a text that follows a question of the agent as the reply to it: makers of traces write it so."""
     asked: dict[str, None] = {}
@@ -516,8 +527,10 @@ def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing)
         for part in parts:
             call, response = part.get("function_call") or {}, part.get("function_response") or {}
             if call.get("name") == REQUEST_INPUT:
-                asked[str(call.get("id") or (call.get("args") or {}).get(INTERRUPT_ID) or "")] = None
-            asked.pop(str(response.get("id") or ""), None)
+                asked[str(call.get("id") or _as_asked(call.get("args")).get(INTERRUPT_ID) or "")] = None
+            if (replied := str(response.get("id") or "")) in asked:
+                del asked[replied]
+                response["name"] = REQUEST_INPUT  # some name the tool that asks, as a person would
         if asked and is_user_query(event) and all(part.keys() == {"text"} for part in parts):
             missing.of(case_id, "a text is taken as the reply to the question before it")
             own, words = asked.popitem()[0], "".join(part["text"] for part in parts)
@@ -581,13 +594,20 @@ def _answered(entry: _Entry) -> Iterator[JsonObject]:
         yield {"author": _AGENT, "content": content}
 
 
+def _as_asked(arguments: Any) -> JsonObject:
+    """Return what a question asks with its id where ADK writes it; traces also have the name of ADK's field."""
+    asked = dict(arguments or {})
+    return {INTERRUPT_ID: asked.pop(_INTERRUPT_FIELD), **asked} if _INTERRUPT_FIELD in asked else asked
+
+
 def _event(event: JsonObject, number: int, entry: _Entry) -> Event:
     author = str(event.get("author") or _AGENT)
     content = _content(event.get("content") or {}, f"{entry.place}: an event")
     calls = [part.function_call for part in content.parts or () if part.function_call]
     for call in calls:
-        if not call.id and call.name == REQUEST_INPUT:
-            call.id = str((call.args or {}).get(INTERRUPT_ID) or "") or None  # ADK gives a question both
+        if call.name == REQUEST_INPUT:
+            call.args = _as_asked(call.args)
+            call.id = call.id or str(call.args.get(INTERRUPT_ID) or "") or None  # ADK gives a question both
     asked = {call.id for call in calls if call.id and call.name in _ASK_USER}
     return Event(
         author=_root(entry) if author == "model" else author,

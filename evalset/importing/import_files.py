@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from evalset.errors import ScenarioError, first_flaw
 from evalset.files.eval_names import base_name, case_digest, reviews_path
-from evalset.files.file_kinds import ARCHIVE_STARTS, is_dataset_case
+from evalset.files.file_kinds import ARCHIVE_STARTS, are_of_session, is_dataset_case
 from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
 from evalset.files.legacy_format import convert_old_cases
 from evalset.files.own_formats import REVIEW
@@ -331,8 +331,8 @@ def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> 
     """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
     found = _either(document, "state") or {}
     told = document["events"]
-    if told and not any(isinstance(event, dict) and "author" in event for event in told):
-        raise ImportProblemError(_NOTHING_KNOWN)  # it only has a list of that name
+    if not are_of_session(told):
+        raise ImportProblemError(_NOTHING_KNOWN)
     try:
         events: list[Event] = [validated(Event, each) for each in _timed(told)]
     except ValidationError as error:

@@ -130,7 +130,7 @@ async def _verdict(
     divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
     if divergence is None:
         return None, told_edits(blame)
-    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)
+    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(raised=replay.error)
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, evidence, why, is_whole=is_whole, blame=blame)

@@ -30,6 +30,7 @@ class Evidence(NamedTuple):
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
         refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
         declared: Whether it is recorded how the tools were declared.
+        raised: The error that the run ended with; empty where it came to its end.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -41,6 +42,7 @@ class Evidence(NamedTuple):
     maybe_edited: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
     declared: bool = True
+    raised: str = ""
 
 
 def evidence_of(

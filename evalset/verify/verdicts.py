@@ -269,7 +269,9 @@ def _agent(
         ),
         *(evidence.maybe_edited if not is_noted else ()),
     )
-    done = does(divergence)
+    theirs = divergence.pairs[0].actual
+    has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
+    done = "ends with an error" if has_stopped else does(divergence)
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
     if is_whole and not is_inner:
         sentence = (

@@ -77,6 +77,32 @@ def test_what_a_trace_holds_is_compared(tmp_path: Path, capsys: pytest.CaptureFi
     assert "agent changed" in capsys.readouterr().out
 
 
+PLUGIN = """
+from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
+
+
+class Audit(BasePlugin):
+    async def before_agent_callback(self, *, agent, arguments):
+        pass
+
+
+app = App(name="small", root_agent=root_agent, plugins=[Audit("audit")])
+"""
+
+
+def test_a_plugin_that_fails_is_what_is_blamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not what the agent would have said: the error ends the turn before that, and is told with the plugin's name."""
+    events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
+    agents = graph(tmp_path, "review, close")
+    module = agents / "small" / "agent.py"
+    module.write_text(module.read_text() + PLUGIN)
+    assert verified(imported(tmp_path, *events), agents) == 1
+    told = capsys.readouterr().out
+    assert "The agent ends with an error" in told
+    assert "Error in plugin 'audit'" in told
+
+
 def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,19 +117,38 @@ def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
     assert "the final response of turn 1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("spelling", ["interruptId", "interrupt_id"])
 @pytest.mark.parametrize("answer", ["text", "reply"])
 def test_a_text_behind_a_question_is_the_reply_to_it(
-    tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, answer: str, spelling: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a function response would be, and the import says so."""
+    """As a function response would be, and the import says so; the question's id is found as any ADK has written it."""
+    question = {spelling if name == "interruptId" else name: value for name, value in QUESTION.items()}
+    asked = {
+        "name": "adk_request_input",
+        "args": question,
+        **({"id": "decision"} if answer == "reply" else {}),
+    }
     reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
     given = event("user", text="yes") if answer == "text" else event("user", function_response=reply)
     end = event("close", text="Done: yes")
-    written = imported(tmp_path, event("user", text="Go."), event("ask", function_call=ASKED), given, end)
+    written = imported(tmp_path, event("user", text="Go."), event("ask", function_call=asked), given, end)
     assert ("taken as the reply" in capsys.readouterr().err) is (answer == "text")
     (case,) = json.loads(written.read_text())["eval_cases"]
     assert len(case["conversation"]) == 1
     assert verified(written, graph(tmp_path, "ask, close")) == 0
+
+
+def test_a_trace_that_ends_with_the_reply_is_played_as_far_as_it_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the agent made of the reply is not told, and not compared; all before it is, under whatever name the reply has."""
+    reply = {"id": "decision", "name": "request_input", "response": {"result": "yes"}}
+    asks = [event("user", text="Go."), event("ask", function_call=ASKED)]
+    written = imported(tmp_path, *asks, event("user", function_response=reply))
+    assert "does not contain how the last turn ended" in capsys.readouterr().err
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+    assert verified(written, graph(tmp_path / "other", "close")) == 1
 
 
 def test_a_last_event_without_a_word_leaves_the_calls_before_it(
@@ -125,8 +170,16 @@ def test_a_last_event_without_a_word_leaves_the_calls_before_it(
 def test_a_list_of_other_things_with_events_is_no_session(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is said which forms are known."""
+    """Import, doctor and verify say so alike, and name no key that it would need."""
     given = tmp_path / "generated_traces.json"
     given.write_text(json.dumps([{"scenario": "fire", "events": [{"type": "content", "text": "Help"}]}]))
     assert main(["import", str(given), "--out", str(tmp_path / "set.evalset.json")]) == 1
     assert "not an eval set" in capsys.readouterr().err
+    assert main(["doctor", str(given)]) == 1
+    told = capsys.readouterr().out
+    assert "not-an-eval-set" in told
+    assert "sessions of ADK, not" not in told
+    assert verified(given, tmp_path) == 2
+    told = "".join(capsys.readouterr())
+    assert "neither an eval set nor" in told
+    assert "KeyError" not in told
