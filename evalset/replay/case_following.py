@@ -38,6 +38,9 @@ class IncomingCall(NamedTuple):
     within: tuple[str, ...] = ()
 
 
+_RECORD_AGAIN = "To check the case, use `--models real`, or record it again with `golden-trace run AGENT --script SET --case ID --out NEW_SET`"
+
+
 class InputQuestion(NamedTuple):
     """A question to the user as it comes: its id, the node that asks, and what is asked, as `question_of` gives it."""
 
@@ -217,7 +220,9 @@ class CaseFollowed:
         if place is None:
             made = sum(_is_turn_of(turn, agent, within) for turn in turns)
             if not made and self.case.is_partial:
-                raise UntoldError(f"{self._where()}: the imported trace has no turn of the model of {agent}")
+                raise UntoldError(
+                    f"{self._where()}: the imported trace has no turn of the model of {agent}. {_RECORD_AGAIN}"
+                )
             raise UnrecordedError(
                 f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
             )

@@ -16,6 +16,11 @@ PLACEHOLDER = "placeholder"
 """What stands for a value that lets an agent load and that nobody accepts: no key, whatever it is the value of."""
 
 
+def load_with_placeholders(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Choose that agents find placeholder credentials from now on, in this process and those that it starts."""
+    environ[VARIABLE] = "1"
+
+
 @contextmanager
 def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> Iterator[None]:
     """Let `google.auth.default()` find credentials and a project while the block runs; later it finds none again, so that no model seems to be in reach.

@@ -35,8 +35,8 @@ AT_ONCE = 8
 MOST_MIB = 1.5
 """So much of the server's memory one of them may take, with its session."""
 
-LOOK_SECONDS, PAGE_SECONDS = 5.0, 20.0
-"""Each looks once by itself, and has its whole page drawn once, as a click does: all within so many seconds."""
+LOOK_SECONDS, PAGE_SECONDS = 5.0, 10.0
+"""Each looks once by itself, and every other one has its whole page drawn once, as a click does: all within so many seconds."""
 
 MOST_LOOK, MOST_PAGE = 1.0, 6.0
 """So many times the processor's time of a plain Streamlit page with as many elements a page's look whether something has happened may
@@ -190,7 +190,7 @@ async def _measure(
     each = (server.memory_info().rss - before) / 2**20 / len(pages)
     pages += first
     looks = await _load(pages, server, LOOK_SECONDS, _look)
-    whole = await _load(pages, server, PAGE_SECONDS, PageClient.run)
+    whole = await _load(pages[::2], server, PAGE_SECONDS, PageClient.run)
     for page in pages:
         await page.close()
     return each, joined, looks, whole, pages[0].drawn
@@ -200,7 +200,7 @@ async def _measure(
 def test_200_browsers_are_served(
     server: Served, browsers: list[tuple[str, str]], tmp_path: Path, measured: bool
 ) -> None:
-    """Each has its session brought back; then all look by themselves, and then all have their whole page drawn anew."""
+    """Each has its session brought back; then all look by themselves, and then half of them have their whole page drawn anew."""
     each, joined, looks, whole, drawn = asyncio.run(_measure(server, browsers))
     plain = plain_page(drawn, tmp_path)
     look, page = looks.processor / plain, whole.processor / plain
@@ -208,12 +208,12 @@ def test_200_browsers_are_served(
         f"\n{BROWSERS} browsers: {each:.1f} MiB each with its session (at most {MOST_MIB}); brought back {AT_ONCE} at a time: "
         f"p50 {median(joined):.0f} ms, p95 {quantiles(joined, n=20)[-1]:.0f} ms"
         f"\nall look every {LOOK_SECONDS:.0f} s: {looks}"
-        f"\nall have their whole page drawn every {PAGE_SECONDS:.0f} s: {whole}, "
+        f"\nhalf of them have their whole page drawn every {PAGE_SECONDS:.0f} s: {whole}, "
         f"so one server draws {1e3 / whole.processor:.0f} pages a second"
         f"\na plain page of as many elements: processor {plain:.1f} ms; a look {look:.2f} times (at most {MOST_LOOK}), "
         f"the whole page {page:.2f} times (at most {MOST_PAGE})"
     )
-    assert len(looks.waited) == len(whole.waited) == BROWSERS
+    assert (len(looks.waited), len(whole.waited)) == (BROWSERS, BROWSERS // 2)
     assert each <= MOST_MIB or not measured
     assert look <= MOST_LOOK or not measured
     assert page <= MOST_PAGE or not measured

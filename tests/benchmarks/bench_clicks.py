@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.harness.browser import PATIENCE_MS, STREAMLIT, Studio, chromium, studio_server
 from tests.harness.processes import free_port, quiet_environment, serve
 
-CLICKS = 15
+CLICKS = 11
 MOST_TIMES_PLAIN = 1.5
 """So many times longer than a click on the plain page the median may be, to the next pause and back."""
 

@@ -38,7 +38,7 @@ LEAST_FASTER = 3
 
 MOST_TIMES_THE_FILE = 2.0
 """How many times the size of the file an opened set keeps in memory, at most."""
-ROUNDS = 3
+ROUNDS = 2
 SMALLEST = {"CASES": 20, "NAMES": NAMES[:1], "ROUNDS": 1}
 
 _OPEN = """

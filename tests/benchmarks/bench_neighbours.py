@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext
 from tests.harness.browser import Studio, chromium
 from tests.harness.neighbours import bad_server, bad_sessions, begun, p95, steps, words
 
-STEPS = 24
+STEPS = 16
 MOST, MOST_P95 = 1.6, 2.5
 """So many times longer a step may take from the click to the next pause: in the middle, and the slowest of twenty.
 

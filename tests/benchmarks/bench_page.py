@@ -24,10 +24,10 @@ MOST = 1.3
 CLICKS, ROUNDS = 6, 3
 """The sessions take turns: so many clicks in one, then in the other."""
 
-_BATCH = 100
+_BATCH = 250
 
 _AGENT = '''
-"""Fills a history with as many calls as it is told, a hundred at a time; then asks a person one thing after another."""
+"""Fills a history with as many calls as it is told, a few hundred at a time; then asks a person one thing after another."""
 
 from collections.abc import AsyncGenerator
 

@@ -34,21 +34,21 @@ PAUSED = 1_000
 MOST_KIB_PAUSED = 400
 """So much of the process's memory each of them may take."""
 
-MOST_MS_ANSWER = 50.0
-"""While they all wait, an answer may take so long to the next pause and its view, in 95 of 100 cases."""
+MOST_TIMES_ANSWER = 2.5
+"""While they all wait, an answer may take so many times what it takes while a few do, to the next pause and its view, in 95 of 100 cases."""
 
-LENGTHS, CALLS = (25, 50, 100, 200), 5
+LENGTHS, CALLS = (50, 100, 200), 5
 """Sessions of so many turns are reopened, each turn with so many calls."""
 
-MOST_MS_REOPENED = 1_000.0
-"""One of 100 turns is live again, and its view there, in less."""
+MOST_OF_PLAYED = 0.25
+"""One is live again, and its view there, in so much of the time in which it was played, its model and its tools being none."""
 
 MOST_RATIO = 2.6
 """Twice as many turns may take so many times as long: twice, and what else runs on the machine."""
 
-STEPS, MOST_MS_UNDO = 30, 150.0
-"""In a turn of so many calls that a person answered, the last is taken back, and the view there, in so long at most."""
-WARM, ROUNDS = 20, 4
+STEPS, MOST_OF_ANSWERS = 30, 1.0
+"""In a turn of so many calls that a person answered, the last is taken back, and the view there, in so much of the time of all those answers."""
+WARM, ROUNDS = 20, 3
 """So many sessions come before what is measured, and so many rounds are."""
 SMALLEST = {"PAUSED": 4, "WARM": 1, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
 
@@ -104,6 +104,7 @@ def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path, measured: bool
 
     for _ in range(WARM):
         pause()
+    few = [_timed(functools.partial(_answered, held, 1)) for held in paused]
     gc.collect()
     before = rss().rss
     while len(paused) < PAUSED:
@@ -115,13 +116,14 @@ def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path, measured: bool
     for simulation in paused:
         simulation.close()
     (p50, p95), (p50_processor, p95_processor) = map(_percentiles, zip(*taken, strict=True))
+    times = p95_processor / _percentiles([processor for _, processor in few])[1]
     _shown(
         f"{PAUSED} paused sessions: {each:.0f} KiB each (at most {MOST_KIB_PAUSED}), {traced:.0f} KiB of it Python's; answer to next "
         f"pause and its view: p50 {p50:.1f} ms (processor {p50_processor:.1f}), p95 {p95:.1f} ms (processor {p95_processor:.1f}, "
-        f"at most {MOST_MS_ANSWER:.0f}); a server keeps {MAX_SESSIONS} live"
+        f"{times:.2f} times that beside {WARM}, at most {MOST_TIMES_ANSWER}); a server keeps {MAX_SESSIONS} live"
     )
     assert each <= MOST_KIB_PAUSED or not measured
-    assert p95_processor <= MOST_MS_ANSWER or not measured
+    assert times <= MOST_TIMES_ANSWER or not measured
 
 
 def _percentiles(values: Sequence[float]) -> tuple[float, float]:
@@ -165,7 +167,8 @@ def _keep(facts: list[Fact], turns: int, config: SimulatedAgentConfig) -> str:
 def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path, measured: bool) -> None:
     """Through the app's own way: from the store to a live session and its view, the lengths by turns."""
     config = write_stepping_agent(app_store, remembers=False)
-    facts = _played(config, max(LENGTHS))
+    facts = list[Fact]()
+    _, played = _timed(lambda: facts.extend(_played(config, max(LENGTHS))))
     ids = {turns: _keep(facts, turns, config) for turns in LENGTHS}
 
     def reopen(session_id: str, turns: int) -> None:
@@ -185,13 +188,14 @@ def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path,
     ratio = processor[whole] / processor[half]
     figures = ", ".join(f"{n} turns {clock[n]:.0f} ms (processor {processor[n]:.0f})" for n in LENGTHS)
     _shown(
-        f"reopened: {figures}; {half} turns in less than {MOST_MS_REOPENED:.0f}; {whole} beside {half}: {ratio:.2f} (at most {MOST_RATIO})"
+        f"reopened: {figures}; {processor[whole] / played:.2f} of what playing them took (at most {MOST_OF_PLAYED}); "
+        f"{whole} beside {half}: {ratio:.2f} (at most {MOST_RATIO})"
     )
-    assert processor[half] < MOST_MS_REOPENED or not measured
+    assert processor[whole] <= MOST_OF_PLAYED * played or not measured
     assert ratio <= MOST_RATIO or not measured
 
 
-@pytest.mark.parametrize(("before", "most"), [(0, MOST_MS_UNDO), (100, 4 * MOST_MS_UNDO)])
+@pytest.mark.parametrize(("before", "most"), [(0, MOST_OF_ANSWERS), (100, 4 * MOST_OF_ANSWERS)])
 def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, measured: bool) -> None:
     """The last of 30 calls, and the 15th, with all that came before; then the same at the end of 100 turns."""
     journal = Journal(_played(write_stepping_agent(tmp_path / "forgetful", remembers=False), before))
@@ -199,7 +203,7 @@ def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, 
     with Simulation.resume(journal, write_stepping_agent(tmp_path / "agents")) as simulation:
         simulation.set_player("tool", "person")
         simulation.query(f"go {STEPS}")
-        _answered(simulation, STEPS)
+        _, answers_took = _timed(lambda: _answered(simulation, STEPS))
         path = simulation.journal.path()
         answers = [number for number, fact in path if fact.kind == "tool_answered"][-STEPS:]
         gc.collect()
@@ -214,5 +218,8 @@ def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, 
         f"call {call} of {STEPS} {median(each for each, _ in times):.0f} ms (processor {min(each for _, each in times):.0f})"
         for call, times in taken.items()
     )
-    _shown(f"undo after {before} turns: {figures}; at most {most:.0f}")
-    assert min(processor for _, processor in taken[STEPS]) <= most or not measured
+    part = min(processor for _, processor in taken[STEPS]) / answers_took
+    _shown(
+        f"undo after {before} turns: {figures}; {part:.2f} of what all {STEPS} answers took, at most {most:.1f}"
+    )
+    assert part <= most or not measured

@@ -19,7 +19,7 @@ from tests.harness.browser import PATIENCE_MS, chromium
 from tests.harness.processes import REPOSITORY, free_port, quiet_environment, serve
 from tests.harness.tiny_agent import write_tiny_agent
 
-ROUNDS = 3
+ROUNDS = 2
 MOST = 1.2
 
 Start = Callable[[Browser, Path], float]

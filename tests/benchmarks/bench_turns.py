@@ -35,6 +35,8 @@ ROUNDS, WARM = 100, 10
 FEW, MANY, TIMES = 50, 200, 5
 """So many calls are answered one by one, beside so many, so many times."""
 MOST_GROWTH = 10.0
+MOST_BESIDE = 30.0
+"""So many times longer than ADK's runner alone all the calls may take; each is looked at, drafted and answered by itself. 15 to 21 times were measured."""
 SMALLEST = {"ROUNDS": 1, "WARM": 1, "FEW": 2, "MANY": 4, "TIMES": 1}
 
 
@@ -185,7 +187,7 @@ def test_many_calls_are_answered_one_by_one_at_a_cost_that_grows_with_their_numb
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{MANY} calls one by one: {seconds:.2f} s, {growth:.1f} times {FEW} calls, {beside:.0f} times ADK alone"
     )
-    assert seconds < 4.0 or not measured
+    assert beside < MOST_BESIDE or not measured
     # Four times where each costs the same; sixteen where each looks at all others. A view holds all that wait and all that was answered, and
     # a draft looks through what was learned: some 40 us for each other call.
     assert growth < MOST_GROWTH or not measured

@@ -13,9 +13,12 @@ from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
 from app.screens.start_panel import QUERY_KEY
 from evalset.cli.studio_command import studio_command
+from simulator.agents.placeholder_credentials import VARIABLE
 from simulator.facts import SessionOpened
 from tests.app.page_driver import HOSTILE, Tab
 
+CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
+NO_ACCOUNT = "Your default credentials were not found."
 WORKING = '''
 from google.adk.agents import LlmAgent
 
@@ -207,6 +210,21 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     tab.run()
     assert not tab.app.button(key="choose_broken").disabled
     assert not tab.has("agents_again")
+
+
+def test_an_agent_that_asks_for_credentials_is_loaded_with_placeholders(
+    own_agents: Path, options: pytest.MonkeyPatch
+) -> None:
+    """By whoever sits at the machine, with a click; nobody chose so before."""
+    options.setenv(VARIABLE, "")
+    asks = f"import os\nif not os.environ.get({CREDENTIALS!r}): raise RuntimeError({NO_ACCOUNT!r})\n"
+    (own_agents / "asker" / "agent.py").write_text(asks + WORKING % "Asks.")
+    catalogue().load_all()
+    tab = Tab()
+    tab.click("placeholders_asker")
+    catalogue().load_all()
+    tab.run()
+    assert not tab.app.button(key="choose_asker").disabled
 
 
 @pytest.mark.long
