@@ -42,6 +42,10 @@ class Settling:
                 return
             await asyncio.sleep(min(wait, max(0.0, until - self._loop.time())))
 
+    def is_under_way(self) -> bool:
+        """Return whether a timer or a worker thread of the turn's own code is still to end."""
+        return any(not timer.cancelled() for timer in self.timers) or bool(self.in_threads)
+
     def _callbacks_settled(self) -> asyncio.Future[int]:
         """Return a future of the activity at which nothing was left to run.
 

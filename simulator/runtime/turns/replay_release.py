@@ -18,7 +18,12 @@ from simulator.runtime.errors import Diverged
 from simulator.runtime.turns.quiescence import Settling
 from simulator.runtime.turns.waiting_request import WaitingRequest
 
-_PATIENCE = 5.0
+_LOOK_SECONDS = 0.25
+_PATIENCE, _LONGEST = 20, 240
+"""So many looks in a row an agent may not move before it is said to stand: where nothing of it is under way, and where a timer or a thread of it is.
+
+Looks and not seconds: what blocks the loop, or the whole machine, lets no look pass.
+"""
 
 # Instructions and settings may be changed between two runs of an agent without harm to what is recorded.
 _HARMLESS = frozenset({"system", "config"})
@@ -151,18 +156,19 @@ class TurnReplay:
         None says that it was asked and answered at once.
 
         Raises:
-            Diverged: The agent has ended, or has not moved for some seconds.
+            Diverged: The agent has ended, or does not move any more.
         """
-        turn = self._turn
+        turn, looks = self._turn, 0
         number, fact = self._recorded[place]
         while (waiting := turn.waiting.get(fact.key)) is None and self._next == place:
             self.asked.clear()
             before = turn.settling.activity
             with contextlib.suppress(TimeoutError):
                 if not self._agent_has_ended:
-                    await asyncio.wait_for(self.asked.wait(), _PATIENCE)
-            stands = self._agent_has_ended or turn.settling.activity == before
-            if stands and fact.key not in turn.waiting and self._next == place:
+                    await asyncio.wait_for(self.asked.wait(), _LOOK_SECONDS)
+            looks = looks + 1 if turn.settling.activity == before else 0
+            stands = looks >= (_LONGEST if turn.settling.is_under_way() else _PATIENCE)
+            if (stands or self._agent_has_ended) and fact.key not in turn.waiting and self._next == place:
                 raise Diverged(number, fact.key, ["never asked"], sorted(turn.waiting))
         return waiting
 
