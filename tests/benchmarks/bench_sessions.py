@@ -50,7 +50,7 @@ STEPS, MOST_OF_ANSWERS = 30, 1.0
 """In a turn of so many calls that a person answered, the last is taken back, and the view there, in so much of the time of all those answers."""
 WARM, ROUNDS = 20, 3
 """So many sessions come before what is measured, and so many rounds are."""
-SMALLEST = {"PAUSED": 4, "WARM": 1, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
+SMALLEST = {"PAUSED": 4, "WARM": 2, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
 
 
 @pytest.fixture(autouse=True)
