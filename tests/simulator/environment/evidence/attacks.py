@@ -139,6 +139,7 @@ def reaching(values: Sequence[str] = tuple(NATIVE_VALUES)) -> dict[str, Attack]:
 
 
 GROWING = {
+    "width": "return '{:>100000000}'.format(1) + f'{1:100000000}' + '%100000000d' % 1",
     "power by name": "return pow(base=7, exp=10 ** 9)",
     "power of members": "return Whole.TWO ** Whole.MANY",
     "pow of members": "return pow(Whole.TWO, Whole.MANY)",
@@ -210,6 +211,7 @@ GROWING = {
     "cycled": "return list(zip(itertools.cycle([1]), itertools.count()))",
     "elements": "return list(Counter({'a': 10 ** 9}).elements())",
     "factorial of a member": "return math.factorial(Whole.MANY)",
+    "combinations counted": "return [math.comb(10 ** 7, 10 ** 6), math.perm(10 ** 7)]",
     "product of many": "return math.prod([10 ** 9000] * 5000)",
     "multiple of many": "return math.lcm(*[10 ** 4000 + i for i in range(3000)])",
     "sum of lists": "return sum([[1] * 1000] * 9000, [])",
