@@ -43,7 +43,6 @@ class Attack(NamedTuple):
 
 _GLOBALS = "__init__.__globals__[_sys].modules[os].environ"
 _OF_ENUM = "__class__.__init__.__globals__[sys].modules[os].environ"
-_OF_MATCH = "__class__.__class__.__init__.__globals__"
 
 NATIVE_VALUES = {
     "a counter": "Counter()",
