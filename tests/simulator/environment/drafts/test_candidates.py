@@ -57,20 +57,17 @@ def offered(**more: Any) -> dict[str, Candidate]:
 
 
 def test_five_different_answers_are_offered_and_each_fits() -> None:
-    """Expected, empty, error, edge and hostile, in this order, each valid and about what the call asked."""
+    """Expected, empty, error, edge and hostile, in this order, each valid, about what the call asked, and what its label says.
+
+    Nothing in the empty one, the tool's own error, the most that the schema allows, and a known hostile text.
+    """
     found = offered(response_schema=TICKETS)
     assert list(found) == ["expected", "empty", "error", "edge", "hostile"]
     assert [check(one.value, TICKETS) for one in found.values()] == [()] * 5
     assert all(one.title and one.why for one in found.values())
     told = [one.value for one in found.values() if one.kind == "value"]
     assert [one["customer_id"] for one in told if isinstance(one, dict)] == ["C-7"] * 4
-
-
-def test_each_answer_is_what_its_label_says() -> None:
-    """Nothing in the empty one, the tool's own error, the most that the schema allows, and a known hostile text."""
-    found = offered(response_schema=TICKETS)
-    empty: Any = found["empty"].value
-    assert empty == {"customer_id": "C-7", "tickets": [], "next_page": None}
+    assert found["empty"].value == {"customer_id": "C-7", "tickets": [], "next_page": None}
     assert found["error"].kind == "error"
     assert found["error"].value == {"code": "NOT_FOUND", "error": "No customer C-7 was found."}
     assert found["error"].error_message == "No customer C-7 was found."

@@ -128,23 +128,18 @@ def test_the_code_gives_the_answer_and_its_place() -> None:
 
 
 def test_what_happened_overrides_the_literals_of_the_code() -> None:
-    """An order that was cancelled in the session stays so, whatever the module's constant holds; the envelope is no state."""
+    """A cancelled order stays so, whatever the module's constant holds, and so does what a person wrote; the envelope is no state."""
     found = answered("find_order", asked("find_order", order_id="A-1").value, order_id="A-1")
     done = answered("cancel_order", asked("cancel_order", found, order_id="A-1").value, order_id="A-1")
     again: Any = asked("find_order", found, done, order_id="A-1").value
     assert again == {"status": "success", "order": {"order_id": "A-1", "status": "cancelled", "total": 24.9}}
     listed: Any = asked("list_orders", found, done).value
     assert [one["status"] for one in listed["orders"]] == ["cancelled"]
-
-
-def test_what_a_person_wrote_overrides_the_literals_of_the_code() -> None:
-    """An edited answer is what the session knows from then on."""
-    edited = answered(
-        "find_order", {"order": {"order_id": "A-1", "status": "lost", "total": 5}}, order_id="A-1"
-    )
+    written: JsonObject = {"order_id": "A-1", "status": "lost", "total": 5}
+    edited = answered("find_order", {"order": written}, order_id="A-1")
     note = answered("cancel_order", {"status": "error", "message": "It is lost."}, order_id="A-1")
-    again: Any = asked("find_order", edited, note, order_id="A-1").value
-    assert again["order"] == {"order_id": "A-1", "status": "lost", "total": 5}
+    of_person: Any = asked("find_order", edited, note, order_id="A-1").value
+    assert of_person["order"] == written
 
 
 def test_a_thing_that_is_gone_leaves_lists_and_is_not_found_in_the_tools_own_form() -> None:

@@ -43,7 +43,6 @@ class Attack(NamedTuple):
 
 _GLOBALS = "__init__.__globals__[_sys].modules[os].environ"
 _OF_ENUM = "__class__.__init__.__globals__[sys].modules[os].environ"
-_OF_MATCH = "__class__.__class__.__init__.__globals__"
 
 NATIVE_VALUES = {
     "a counter": "Counter()",
@@ -128,22 +127,21 @@ WAYS = {
 }  # fmt: skip
 
 
-def reaching(values: Sequence[str] = tuple(NATIVE_VALUES), walks: int = len(_WALKS)) -> dict[str, Attack]:
+def reaching(values: Sequence[str] = tuple(NATIVE_VALUES)) -> dict[str, Attack]:
     """Return attacks that look for the process's environment and modules, by what they do with which value."""
     return {
         f"{way} of {name}, {walk}": Attack(body.replace("VALUE", NATIVE_VALUES[name]), f"{{o.{walk}}}")
         for way, body in WAYS.items()
         for name in values
-        for walk in _WALKS[: walks if "text" in body else 1]
+        for walk in _WALKS[: None if "text" in body else 1]
     }
 
 
 GROWING = {
-    "power": "return 10 ** 8 ** 8",
+    "width": "return '{:>100000000}'.format(1) + f'{1:100000000}' + '%100000000d' % 1",
     "power by name": "return pow(base=7, exp=10 ** 9)",
     "power of members": "return Whole.TWO ** Whole.MANY",
     "pow of members": "return pow(Whole.TWO, Whole.MANY)",
-    "shift": "return 1 << 10 ** 9",
     "shift by a member": "return 1 << Whole.MANY",
     "text times a member": "return 'a' * Whole.MANY",
     "list times a member": "return [0] * Whole.MANY",
@@ -153,7 +151,6 @@ GROWING = {
     "bytearray": "return bytearray(10 ** 9)",
     "star width": "return '%*d' % (10 ** 8, 5)",
     "star precision": "return '%.*f' % (10 ** 8, 5)",
-    "width": "return '{:>100000000}'.format(1) + f'{1:100000000}' + '%100000000d' % 1",
     "width from an argument": "return '{:{}}'.format(1, 10 ** 8) + f'{1:{10 ** 8}}' + format(1, str(10 ** 8))",
     "widths of many": "return '{0:9999}' * 3000 % () + ('{0:9999}' * 10000).format(1)",
     "percent of many": "return ('%9999d' * 10000) % ((1,) * 10000)",
@@ -193,7 +190,6 @@ GROWING = {
     "range summed": "return sum(range(10 ** 11))",
     "range sorted": "return sorted(range(10 ** 11))",
     "range in a set": "return set(range(10 ** 11))",
-    "range by a step": "return list(range(0, 10 ** 11, 1))",
     "range in a call": "return max(*range(10 ** 9))",
     "range unpacked": "a, *b = range(10 ** 9)\nreturn b",
     "range in a list's slice": "x = [1]\nx[0:1] = range(10 ** 9)\nreturn x",
@@ -213,7 +209,6 @@ GROWING = {
     "counted": "return [sum(itertools.count()), list(itertools.islice(itertools.count(), 10 ** 9, None))]",
     "cycled": "return list(zip(itertools.cycle([1]), itertools.count()))",
     "elements": "return list(Counter({'a': 10 ** 9}).elements())",
-    "factorial": "return math.factorial(10 ** 7)",
     "factorial of a member": "return math.factorial(Whole.MANY)",
     "combinations counted": "return [math.comb(10 ** 7, 10 ** 6), math.perm(10 ** 7)]",
     "product of many": "return math.prod([10 ** 9000] * 5000)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from typing import Any, cast
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.evidence.sketch import EarlierCall, Hole, Module, Outcome
@@ -52,20 +52,23 @@ def test_ways_that_leave_the_constants_differently_leave_them_open() -> None:
         assert not any(one.certain for one in read.outcomes)
 
 
-def test_chance_leaves_a_hole_with_its_range() -> None:
-    """What is stored in the session's state beside it does not matter for the value."""
+def test_what_chance_decides_is_a_hole() -> None:
+    """With its range; a question to it is a truth value. No function of Python sees it, and what is stored beside it does not matter."""
     source = """
-        import random
+        import math, random
 
         def roll_die(sides: int, tool_context: ToolContext) -> int:
             result = random.randint(1, sides)
             if "rolls" not in tool_context.state:
                 tool_context.state["rolls"] = []
             tool_context.state["rolls"] = tool_context.state["rolls"] + [result]
-            return result
+            return [result, math.isclose(random.random(), 0.5), divmod(result, 2)[1]]
     """
     first = reading(source, "roll_die", state={}, sides=6).outcomes[0]
-    assert first.value == Hole("integer", "random.randint(1, sides)", low=1, high=6)
+    assert (first.raises, first.certain) == ("", False)
+    rolled, is_close, _ = cast(list[Any], first.value)
+    assert rolled == Hole("integer", "random.randint(1, sides)", low=1, high=6)
+    assert is_close.kind == "boolean"
 
 
 def test_what_a_service_answers_is_a_hole_of_the_shape_that_the_code_makes_of_it() -> None:
@@ -197,26 +200,6 @@ def test_what_is_not_known_of_a_module_of_the_project_is_never_called_certain(bo
     rules = Module("shop/rules.py", textwrap.dedent(RULES), "shop.rules")
     found = read_returns(function_of(text, project={"shop.rules": rules}), {}).outcomes
     assert not any(one.certain for one in found)
-
-
-def test_no_function_of_python_sees_what_is_not_known() -> None:
-    """It would raise an error that the program does not."""
-    source = """
-        import random
-
-        def tool():
-            return {"rest": divmod(random.randint(1, 6), 2)[1]}
-    """
-    (first, *_) = reading(source, "tool").outcomes
-    assert first.raises == ""
-    assert not first.certain
-
-
-def test_a_question_to_numbers_leaves_a_truth_value_open() -> None:
-    """Not a number, as most functions of `math` give."""
-    source = "import math, random\n\n\ndef tool():\n    return math.isclose(random.random(), 0.5)\n"
-    value: Any = reading(source, "tool").outcomes[0].value
-    assert value.kind == "boolean"
 
 
 def test_a_model_is_made_of_an_argument_and_an_alias_stands_for_its_type() -> None:

@@ -83,12 +83,15 @@ def test_what_stands_in_the_state_and_in_the_module_is_counted_on() -> None:
     assert first("refund", "A-2", *earlier).value == {"refund_id": "R-3", "sent": 3}
 
 
-def test_an_answer_that_the_code_does_not_give_leaves_a_state_that_is_not_known() -> None:
-    """A person has answered otherwise: what the tool would have kept is not told."""
+def test_what_the_earlier_calls_leave_open_is_not_known() -> None:
+    """An answer that the code does not give, several ways that fit one and leave different things, and no state at all."""
     found = first("refund", "A-2", was("refund", "A-1", {"refund_id": "R-77", "sent": 1}))
     assert not found.certain
     assert isinstance(found.value, dict)
     assert isinstance(found.value["refund_id"], Hole)
+    assert not first("find", "A-1", was("guess", "A-1", {"done": True})).certain
+    read = read_returns(TOOLS["find"], {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
+    assert not read.outcomes[0].certain
 
 
 def test_an_error_leaves_the_state_as_it_was() -> None:
@@ -97,11 +100,6 @@ def test_an_error_leaves_the_state_as_it_was() -> None:
     assert first("find", "A-1", failed) == Outcome({"status": "open"}, certain=True, line=10)
     by_person = was("cancel", "A-1", {"error": "The shop is closed."})
     assert first("find", "A-1", by_person).value == {"status": "open"}
-
-
-def test_where_several_ways_fit_an_answer_what_they_leave_differently_is_not_known() -> None:
-    """Neither is taken for granted."""
-    assert not first("find", "A-1", was("guess", "A-1", {"done": True})).certain
 
 
 def test_what_the_state_holds_already_is_not_counted_twice() -> None:
@@ -113,12 +111,6 @@ def test_what_the_state_holds_already_is_not_counted_twice() -> None:
     assert isinstance(found.value["refund_id"], Hole)
     kept = first("find", "A-2", answered, state=state)
     assert kept == Outcome({"status": "cancelled"}, certain=True, line=10)
-
-
-def test_without_a_state_nothing_of_it_is_known() -> None:
-    """As where the session is not told."""
-    read = read_returns(TOOLS["find"], {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
-    assert not read.outcomes[0].certain
 
 
 def test_a_draft_without_a_state_leaves_no_trace_either() -> None:

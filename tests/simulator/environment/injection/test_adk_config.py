@@ -53,12 +53,6 @@ def test_every_field_of_an_injection_becomes_a_rule() -> None:
     )
 
 
-def test_the_object_and_its_json_make_the_same_rules() -> None:
-    """A mapping is read as the config object is."""
-    config = EnvironmentSimulationConfig.model_validate(one_tool({"injected_response": {"a": [1]}}))
-    assert rules_from_config(config) == rules_from_config(config.model_dump(mode="json"))
-
-
 def test_an_empty_response_is_read() -> None:
     """ADK's own class refuses `{}`; a mapping may say it, and beside an error the error counts."""
     (rule,) = rules_from_config(one_tool({"injected_response": {}}))
@@ -136,21 +130,6 @@ def test_what_is_no_configuration_is_refused(config: object, complaint: str) -> 
 def rule(rule_id: str, **fields: Any) -> InjectionRule:
     """Make a rule for `pay`."""
     return InjectionRule.model_validate({"rule_id": rule_id, "tool_name": "pay", "effect": DOWN, **fields})
-
-
-def test_what_adk_can_say_is_written_without_a_loss() -> None:
-    """Written and read back, the rules are the same, ids and all; and ADK reads what was written."""
-    rules = (
-        rule("pay[0]", probability=0.5, random_seed=3, match_args={"amount": 12.5}, latency_seconds=2.0),
-        InjectionRule(rule_id="find[0]", tool_name="find", effect=ResponseEffect(value={"a": {"b": [1]}})),
-        rule("pay[1]", match_args={}),
-    )
-    written, losses = config_from_rules(rules)
-    assert losses == []
-    EnvironmentSimulationConfig.model_validate(written)
-    assert sorted(rules_from_config(written), key=lambda each: each.rule_id) == sorted(
-        rules, key=lambda each: each.rule_id
-    )
 
 
 def test_what_adk_cannot_say_is_named() -> None:

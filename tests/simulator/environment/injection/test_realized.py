@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,13 +94,15 @@ def test_a_sequence_gives_one_value_after_the_other(then: str, expected: list[ob
 
 
 def test_an_answer_shares_nothing_with_its_rule() -> None:
-    """Whoever changes an answer changes no later one."""
-    value: dict[str, JsonValue] = {"rows": [1]}
+    """Whoever changes an answer, or what the rule was made of, changes no later one."""
+    value: dict[str, Any] = {"rows": [1]}
     effect = ResponseEffect(value=value)
+    value["rows"] = []
     first = answered(effect, CALL, 0)
     assert isinstance(first, GivesValue)
-    first.value["rows"].append(2)  # type: ignore[index, union-attr, call-overload] # it is an object
-    assert answered(effect, CALL, 1) == GivesValue(value={"rows": [1]})
+    for given_value in (first.value, effect.response()):
+        given_value["rows"].append(2)  # type: ignore[index, union-attr, call-overload] # it is an object
+    assert answered(effect, CALL, 1) == GivesValue(value=effect.response()) == GivesValue(value={"rows": [1]})
 
 
 @for_each(

@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import (
     CallContext,
-    ErrorEffect,
     InjectionRule,
-    ResponseEffect,
     RuleVerdict,
     Tally,
     evaluate,
@@ -77,18 +74,6 @@ def test_a_rule_that_cannot_be_meant_is_refused(fields: dict[str, Any]) -> None:
         rule("a", **fields)
 
 
-def test_an_edit_of_an_answer_stays_in_that_answer() -> None:
-    """ADK hands its configuration out; here each answer is a copy, down to the last list."""
-    source: JsonObject = {"items": [{"n": 1}]}
-    effect = ResponseEffect(value=source)
-    source["items"] = []
-    first = effect.response()
-    items = first["items"]
-    assert isinstance(items, list)
-    items.append("changed")
-    assert effect.response() == {"items": [{"n": 1}]}
-
-
 def test_arguments_that_json_cannot_hold_are_a_miss_not_a_crash() -> None:
     """A model's NaN is shown in the reason, and a long argument is cut."""
     rules = [rule("a", match_args={"x": 1})]
@@ -122,12 +107,6 @@ def test_each_rule_that_did_not_answer_says_why() -> None:
     assert verdict.drawn == ("unlucky", "hit")
     nearest = [miss.rule_id for miss in nearest_first(verdict.misses)]
     assert nearest == ["unlucky", "unequal", "off", "absent", "late"]
-
-
-def test_an_error_has_adks_shape() -> None:
-    """`error_code` and `error_message`, in that order."""
-    effect = ErrorEffect(error_code=404, error_message="no such order")
-    assert list(effect.response().items()) == [("error_code", 404), ("error_message", "no such order")]
 
 
 # ---------------------------------------------------------------- counters, sequences, and rules that let a call go on
@@ -252,18 +231,6 @@ def test_rules_do_what_a_plain_model_says(plain: list[Plain], calls: list[tuple[
             assert len(set(names)) == len(names)
             counter.update(names)
         assert (counted, drawn) == (model.counted, model.drawn)
-
-
-def test_rules_that_let_a_call_go_on_stand_beside_the_one_that_answers() -> None:
-    """In their order; one behind the answer has no say."""
-    goes_on = [{"kind": "delay"}, {"kind": "lose"}, {"kind": "distort", "distortions": [{"kind": "null"}]}]
-    rules = [rule(f"m{i}", effect=effect) for i, effect in enumerate(goes_on)]
-    verdict = evaluate([*rules[:2], rule("hit"), rules[2]], CallContext("find", {}), lambda _: 0.0)
-    assert [each.rule_id for each in verdict.modifiers] == ["m0", "m1"]
-    assert fired(verdict) == "hit"
-    assert verdict.drawn == verdict.counted == ("m0", "m1", "hit")
-    (miss,) = verdict.misses
-    assert "'hit' answered" in miss.reason
 
 
 def test_a_counter_moves_with_calls_that_only_the_number_holds_back() -> None:

@@ -128,10 +128,13 @@ def test_what_is_unknown_takes_no_room() -> None:
     assert "No output schema" in prompt
 
 
-def test_a_value_that_is_no_object_is_asked_for_in_a_field() -> None:
-    """The model is told where to put it."""
+def test_what_an_answer_may_be_besides_an_object_is_told() -> None:
+    """The model is told where to put a list, and how to say that it cannot answer as the schema says."""
     call = CALL.model_copy(update={"output_schema": {"type": "array", "items": {"type": "string"}}})
-    assert 'into the field "result"' in told(call)
+    prompt = prompt_for(call, answer_schema(call.output_schema, may_fail=True))
+    assert 'into the field "result"' in prompt
+    assert '{"error_code": 404, "error_message": "..."}' in prompt
+    assert "not fit" in prompt
 
 
 def test_data_cannot_end_its_section() -> None:
@@ -183,11 +186,3 @@ def test_a_prompt_is_bounded_and_never_fails(
     prompt = told(call, small)
     assert len(prompt) < 6_000
     assert prompt == told(call, small)
-
-
-def test_the_prompt_names_the_form_of_an_error() -> None:
-    """A model that cannot answer as the schema says has a way to say so."""
-    call = AskedCall(tool_name="ping", output_schema={"type": "string"})
-    prompt = prompt_for(call, answer_schema(call.output_schema, may_fail=True))
-    assert '{"error_code": 404, "error_message": "..."}' in prompt
-    assert "not fit" in prompt

@@ -70,8 +70,12 @@ DESK = [
 
 
 def test_an_order_desk_is_understood_without_a_model() -> None:
-    """Each parameter that names a thing has its kind and use, nested ones too; others are left alone."""
-    assert uses(found_offline(DESK)) == {
+    """Each parameter that names a thing has its kind and use, nested ones too; others are left alone.
+
+    A new order has its own id, and a refund too, though its tool only changes an order. Each find says why.
+    """
+    found = found_offline(DESK)
+    assert uses(found) == {
         ("find_order", "order_id", "order", "reads"),
         ("list_orders", "customer_id", "customer", "reads"),
         ("create_order", "customer_id", "customer", "reads"),
@@ -80,23 +84,15 @@ def test_an_order_desk_is_understood_without_a_model() -> None:
         ("refund_order", "order_id", "order", "changes"),
         ("delete_order", "order_id", "order", "deletes"),
     }
-
-
-def test_a_tool_makes_the_things_whose_new_ids_it_answers() -> None:
-    """A new order has its own id, and a refund too, though its tool only changes an order."""
-    assert made(found_offline(DESK)) == {
+    assert made(found) == {
         ("create_order", "order_id", "order"),
         ("refund_order", "refund_id", "refund"),
     }
-
-
-def test_every_tool_that_was_looked_at_has_a_role_and_every_find_says_why() -> None:
-    """A person sees in words where a connection comes from; all of it can be stored, and sent to a page."""
-    found = found_offline(DESK)
     assert [role.tool_name for role in found.roles] == [shape.name for shape in DESK]
     assert all(one.why for one in (*found.uses, *found.produces, *found.roles))
     assert "'cancel'" in next(one.why for one in found.uses if one.tool_name == "cancel_order")
-    assert Connections.model_validate_json(found.model_dump_json()) == found
+    booked = found_offline([tool("book_flight", {"flight_id": TEXT})])
+    assert made(booked) == {("book_flight", "booking_id", "booking")}
 
 
 NESTED: JsonObject = {"type": "object", "properties": {"id": TEXT}}
@@ -141,12 +137,6 @@ def test_a_parameter_is_an_id_of_what_its_name_its_place_or_a_description_says(
 ) -> None:
     """One that the caller chooses creates, a bare one is of what the tool is about, and what is measured is none."""
     assert {each[1:] for each in uses(found_offline([shape]))} == used
-
-
-def test_booking_a_flight_makes_a_booking() -> None:
-    """What a verb takes as its object is not always what comes out of it."""
-    found = found_offline([tool("book_flight", {"flight_id": TEXT})])
-    assert made(found) == {("book_flight", "booking_id", "booking")}
 
 
 @for_each("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": None}}, {"$ref": "#/x"}])

@@ -83,7 +83,7 @@ def test_what_is_no_schema_is_refused(wrong: object) -> None:
 
 
 def test_settings_are_json_in_and_out() -> None:
-    """All that can be set comes back as it was, so it can be a fact."""
+    """All that can be set comes back as it was, so it can be a fact; a tool without settings has the defaults."""
     use = ParameterUse(
         tool_name="f", parameter="orders[*].id", kind="order", use="deletes", source="person", why="x"
     )
@@ -107,6 +107,7 @@ def test_settings_are_json_in_and_out() -> None:
     )
     assert EnvironmentSettings.model_validate_json(settings.model_dump_json()) == settings
     assert EnvironmentSettings.model_validate_json("{}") == EnvironmentSettings()
+    assert (settings.tool("f").state_key, settings.tool("g").state_key) == ("s", "g")
 
 
 @for_each(
@@ -123,12 +124,6 @@ def test_settings_that_say_nothing_sound_are_refused(wrong: JsonObject) -> None:
     """A misspelt or impossible setting is an error, not a silent default."""
     with pytest.raises(ValidationError):
         EnvironmentSettings.model_validate(wrong)
-
-
-def test_a_tool_without_settings_has_the_defaults() -> None:
-    """Its state key is its own name."""
-    settings = EnvironmentSettings(tools={"f": ToolSettings(name="f", share_state_id="s")})
-    assert (settings.tool("f").state_key, settings.tool("g").state_key) == ("s", "g")
 
 
 def test_a_declared_tool_hangs_together_with_the_others() -> None:

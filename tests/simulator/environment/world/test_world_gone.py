@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.entities import WorldCall
-from tests.simulator.environment.world.told_worlds import ORDER, Told
+from tests.simulator.environment.world.told_worlds import Told
 
 
 def test_what_was_deleted_is_gone_and_stays_known_as_gone() -> None:
@@ -58,16 +58,18 @@ def test_a_404_that_a_rule_injected_says_nothing_of_the_thing() -> None:
     assert told.world.not_found("find_order", {"order_id": "A-9"}) is None
 
 
-def test_with_nothing_known_nothing_is_missing() -> None:
-    """The first question of a session may be about any thing; only the tables could say that it is not there."""
-    told = Told()
-    assert told.world.not_found("find_order", {"order_id": "A-1"}) is None
-    told.call("find_order", ORDER, order_id="A-1")
-    assert told.world.not_found("find_order", {"order_id": "A-2"}) is None
-
-
 def test_after_a_creation_what_was_never_created_is_not_found() -> None:
-    """Where all things of a kind were made in the session, another id cannot be known."""
+    """Where all things of a kind were made in the session, another id cannot be known.
+
+    Before it any thing may be there, and one that was found or deleted, not made, shows that there are more.
+    """
+    for tool in ("find_order", "delete_order"):
+        told = Told()
+        assert told.world.not_found("find_order", {"order_id": "A-1"}) is None
+        told.call(tool, {"order_id": "A-1"}, order_id="A-1")
+        assert told.world.not_found("find_order", {"order_id": "A-2"}) is None
+        told.call("create_order", {"order_id": "ORD-1"})
+        assert told.world.not_found("find_order", {"order_id": "A-2"}) is None
     told = Told()
     told.call("create_order", {"order_id": "ORD-1"}, customer_id="C-1")
     assert told.world.not_found("find_order", {"order_id": "ORD-1"}) is None
@@ -75,12 +77,3 @@ def test_after_a_creation_what_was_never_created_is_not_found() -> None:
     assert missing is not None
     assert missing["error_code"] == 404
     assert told.world.not_found("get_customer", {"customer_id": "C-2"}) is None
-
-
-def test_where_things_were_there_before_a_creation_says_nothing_of_others() -> None:
-    """An order that was found, not made, shows that there are more than were made; deleting one shows it too."""
-    for tool in ("find_order", "delete_order"):
-        told = Told()
-        told.call(tool, {"order_id": "A-1"}, order_id="A-1")
-        told.call("create_order", {"order_id": "ORD-1"})
-        assert told.world.not_found("find_order", {"order_id": "A-2"}) is None
