@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,28 @@ Turn = list[types.Part] | Exception | Callable[[LlmRequest], list[types.Part]]
 
 PATIENCE = 60.0
 """Seconds after which a session that does not come to rest has failed its test."""
+
+
+class StandIn(BaseLlm):
+    """A model that gives what `does` makes of a request: responses or texts, one or several; a coroutine is waited for."""
+
+    model: str = "stand-in"
+    does: Callable[[LlmRequest], Any] = lambda _: None
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Give them."""
+        given = self.respond(llm_request)
+        if inspect.isawaitable(given):
+            given = await given
+        for each in [given] if isinstance(given, (str, LlmResponse)) else given or ():
+            is_text = isinstance(each, str)
+            yield LlmResponse(content=types.ModelContent(each)) if is_text else each.model_copy(deep=True)
+
+    def respond(self, request: LlmRequest) -> Any:
+        """Make something of a request."""
+        return self.does(request)
 
 
 ASKED: list[str] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,9 @@ from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.requests import ToolRequest
 from simulator.session import Seats
-from tests.simulator.runtime import graph_ways, more_ways, ways
+from tests.simulator.runtime import graph_ways, ways
+from tests.simulator.runtime.more_ways import Executing
+from tests.simulator.runtime.shapes import ways_in
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
@@ -38,14 +39,6 @@ from tests.simulator.runtime.ways import Making
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
 Way = Callable[[Traces], Any]
 TOOL_NAMES = ("hit", "hit_later", "hits", "my_hit", "own")
-
-
-def _is_way(function: object) -> bool:
-    return (
-        inspect.isfunction(function)
-        and function.__module__ == ways.__name__
-        and [*inspect.signature(function).parameters] == ["traces"]
-    )
 
 
 def added_by_callback(traces: Traces) -> BaseAgent:
@@ -102,7 +95,7 @@ def added_by_instruction(traces: Traces) -> BaseAgent:
 
 
 WAYS: dict[str, Way] = {
-    **{name: way for name, way in vars(ways).items() if _is_way(way)},
+    **ways_in(ways),
     **{
         way.__name__: way
         for way in (
@@ -276,13 +269,10 @@ def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
     """Code of the agent is executed for real by nobody but the real player, and never again on undo."""
     traces = Traces()
     writes = [say("```python\nprint(1)\n```")]
-    agent = agent_of(writes, [say("It printed.")], code_executor=more_ways.executor_of(traces))
+    agent = agent_of(writes, [say("It printed.")], code_executor=Executing.into(traces))
     with opened(agent, tools=player) as sim:
         play(sim)
         assert len(entries(sim, "code_run")) == 1
         while sim.can_undo():
             sim.undo()
     assert len(traces.ran) == ran
-
-
-# ---------------------------------------------------------------- outside of a simulation

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
 import pytest
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -24,10 +22,11 @@ from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.more_ways import executor_of
+from tests.simulator.runtime.more_ways import Executing
 from tests.simulator.runtime.plugin.standing import FORMS, config, played
 from tests.simulator.runtime.stage import (
     PATIENCE,
+    StandIn,
     agent_of,
     call,
     opened,
@@ -72,7 +71,7 @@ MUG = call("create_order", sku="mug", quantity=2)
 MADE = {"order_id": "T-1", "sku": "mug", "quantity": 2}
 
 
-class Teller(BaseLlm):
+class Teller(StandIn):
     """A model that says what it was told to, in order, and counts how often it was asked."""
 
     model: str = "teller"
@@ -81,23 +80,15 @@ class Teller(BaseLlm):
     looked_at: list[str] = Field(default_factory=list)
     connections: str = "nothing usable"
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    def respond(self, request: LlmRequest) -> Any:
         """Say the next thing."""
-        if "how they hang together" in str(llm_request):
-            self.looked_at.append(str(llm_request))
-            text = types.Part(text=self.connections)
-            yield LlmResponse(content=types.Content(role="model", parts=[text]))
-            return
-        self.heard.append(str(llm_request.contents))
+        if "how they hang together" in str(request):
+            self.looked_at.append(str(request))
+            return self.connections
+        self.heard.append(str(request.contents))
         said = self.says[min(len(self.heard), len(self.says)) - 1]
-        yield LlmResponse(
-            content=types.Content(role="model", parts=[types.Part(text=said)]),
-            usage_metadata=types.GenerateContentResponseUsageMetadata(
-                prompt_token_count=11, candidates_token_count=7
-            ),
-        )
+        counted = types.GenerateContentResponseUsageMetadata(prompt_token_count=11, candidates_token_count=7)
+        return LlmResponse(content=types.ModelContent(said), usage_metadata=counted)
 
 
 def told(sim: Simulation, *says: Any) -> Teller:
@@ -287,7 +278,7 @@ def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> N
 def test_code_is_never_generated(player: str) -> None:
     """Where generators play everything, a block of code still waits for the person."""
     traces = Traces()
-    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=executor_of(traces))
+    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=Executing.into(traces))
     with opened(agent, tools=player) as sim:
         assert asked(sim).kind == "code"
     assert not traces.ran

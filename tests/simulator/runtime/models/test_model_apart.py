@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.platform import time as platform_time
@@ -31,7 +30,7 @@ from tests.simulator.runtime.models.model_servers import (
     generated,
     on_loop,
 )
-from tests.simulator.runtime.stage import PATIENCE
+from tests.simulator.runtime.stage import PATIENCE, StandIn
 
 # google-genai's own client does so.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -39,21 +38,17 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
 
 
-class Doing(BaseLlm):
-    """A model that does something before it answers."""
+def doing(does: Callable[[LlmRequest], Any] = lambda _: None) -> StandIn:
+    """Make a model that does something before it answers, in part and then whole."""
 
-    model: str = "doing"
-    does: Callable[[LlmRequest], Any] = print
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Do it, wait for it if it is to be waited for, and answer."""
-        done = self.does(llm_request)
+    async def answer(request: LlmRequest) -> list[LlmResponse]:
+        done = does(request)
         if asyncio.iscoroutine(done):
             await done
-        yield LlmResponse(content=types.ModelContent(json.dumps(GOOD)), partial=True)
-        yield LlmResponse(content=types.ModelContent(json.dumps(GOOD)))
+        content = types.ModelContent(json.dumps(GOOD))
+        return [LlmResponse(content=content, partial=True), LlmResponse(content=content)]
+
+    return StandIn(does=answer)
 
 
 def test_a_turn_in_progress_has_no_part_in_it() -> None:
@@ -75,7 +70,7 @@ def test_a_turn_in_progress_has_no_part_in_it() -> None:
         settling = property(used)
         ask_model = ask_tool = ask_code = used
 
-    agent = LlmAgent(name="clerk", model=Doing(does=does))
+    agent = LlmAgent(name="clerk", model=doing(does))
     install(agent)
     told = Told()
 
@@ -130,7 +125,7 @@ def test_a_model_that_swallows_its_cancellation_keeps_nobody_waiting(stop: str) 
         seconds = 60.0 if stop == "cancel" else 0.05
         work = generate(
             CALL,
-            Doing(does=lambda _: swallow()),
+            doing(lambda _: swallow()),
             clock=told.clock,
             on_progress=told.progress.append,
             timeout_seconds=seconds,
@@ -155,10 +150,10 @@ def test_whatever_a_model_raises_is_a_reason(error: BaseException) -> None:
     def does(request: LlmRequest) -> None:
         raise error
 
-    done = generated(Doing(does=does))
+    done = generated(doing(does))
     assert done.value is None
     assert done.reason
-    assert generated(Doing(does=lambda _: None)).value == GOOD
+    assert generated(doing(lambda _: None)).value == GOOD
 
 
 @pytest.mark.parametrize(
@@ -236,11 +231,11 @@ def test_a_listener_that_raises_loses_no_answer() -> None:
         raise RuntimeError("the page is gone")
 
     told = Told()
-    done = on_loop(generate(CALL, Doing(does=lambda _: None), clock=told.clock, on_progress=listens))
+    done = on_loop(generate(CALL, doing(lambda _: None), clock=told.clock, on_progress=listens))
     assert done.value == GOOD
 
 
 def test_numbers_out_of_bounds_are_refused() -> None:
     """That is a mistake of the caller, and nothing is asked."""
     with pytest.raises(ValidationError):
-        generated(Doing(), timeout_seconds=0)
+        generated(doing(), timeout_seconds=0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
@@ -18,19 +15,9 @@ from simulator.runtime.adk.boundaries import seat_agent
 from simulator.runtime.models.model_requests import RequestFeatures, asking
 from tests.harness.loopback import loopback
 from tests.simulator.runtime.models.model_servers import GOOD, KEY, PROVIDERS, SCHEMA, generated
-from tests.simulator.runtime.stage import agent_of
+from tests.simulator.runtime.stage import StandIn, agent_of
 
 ORDER = answer_schema(SCHEMA)
-
-
-class Own(BaseLlm):
-    """Somebody's own way to a model."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
 
 
 def config_for(
@@ -44,7 +31,7 @@ def config_for(
 
 def test_a_model_of_ones_own_is_given_the_whole_schema() -> None:
     """It finds the schema where ADK's own agents put theirs; nobody knows how it thinks."""
-    config, sent = config_for(Own(model="own"))
+    config, sent = config_for(StandIn())
     assert config.response_mime_type == "application/json"
     assert config.response_schema == ORDER.asked
     assert config.response_json_schema is None

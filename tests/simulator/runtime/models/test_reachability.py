@@ -5,17 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.adk.models.lite_llm import LiteLlm
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -24,35 +20,20 @@ from simulator.runtime.adk.boundaries import install
 from simulator.runtime.models import reachability
 from simulator.runtime.models.reachability import model_problem, unreachable_models
 from tests.simulator.runtime.models.model_servers import unheard
+from tests.simulator.runtime.stage import StandIn
 
 KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 
 
-class OwnModel(BaseLlm):
-    """A model that needs nothing from outside."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
-
-
-class OwnGemini(Gemini):
+class OwnGemini(StandIn, Gemini):
     """A model of one's own that calls itself Gemini."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
 
 
 def team() -> LlmAgent:
     """Agents with a model of their own, with Gemini, and with a model that nobody knows, one of them in a tool."""
     inner = LlmAgent(name="inner", model="no-such-model-1")
     second = LlmAgent(name="second", model="gemini-2.5-flash")
-    return LlmAgent(name="first", model=OwnModel(model="own"), tools=[AgentTool(inner)], sub_agents=[second])
+    return LlmAgent(name="first", model=StandIn(), tools=[AgentTool(inner)], sub_agents=[second])
 
 
 def config_of(agent: Any) -> SimulatedAgentConfig:
@@ -131,7 +112,7 @@ def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        OwnModel(model="own"),
+        StandIn(),
         OwnGemini(),
         Gemini(client_kwargs={"api_key": "k"}),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -13,9 +13,7 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.events.event import Event
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
@@ -29,7 +27,7 @@ from simulator.runtime.plugin import (
     create_callback,
     create_plugin,
 )
-from tests.simulator.runtime.stage import PATIENCE, call
+from tests.simulator.runtime.stage import PATIENCE, StandIn, call
 
 Form = Literal["callback", "plugin"]
 FORMS: tuple[Form, ...] = ("callback", "plugin")
@@ -123,21 +121,26 @@ FIND = [call("find_order", order_id="A-1")]
 BUSY = {"error_code": 503, "error_message": "busy"}
 
 
-class Oracle(BaseLlm):
+class Oracle(StandIn):
     """A model that is asked for JSON: it answers by what the prompt says, and keeps the prompts."""
 
     model: str = "oracle"
     say: Callable[[str], Any]
     prompts: list[str] = Field(default_factory=list)
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    def respond(self, request: LlmRequest) -> Any:
         """Answer with what `say` gives for the prompt: an exception is raised, a text stands as it is."""
-        parts = (part for content in llm_request.contents for part in content.parts or ())
-        self.prompts.append("\n".join(part.text or "" for part in parts))
-        given = self.say(self.prompts[-1])
-        if isinstance(given, Exception):
-            raise given
-        text = given if isinstance(given, str) else json.dumps(given)
-        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
+        self.prompts.append(prompt_in(request))
+        return spoken(self.say(self.prompts[-1]))
+
+
+def spoken(given: Any) -> str:
+    """Say what is given: a text as it is, a value as JSON; an exception is raised."""
+    if isinstance(given, Exception):
+        raise given
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def prompt_in(request: LlmRequest) -> str:
+    """Return all texts of a request."""
+    return "\n".join(part.text or "" for content in request.contents for part in content.parts or ())
