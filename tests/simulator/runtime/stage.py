@@ -7,9 +7,13 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import Field
 
@@ -149,6 +153,19 @@ def resumed(journal: str | Journal, agent: Any, **more: Any) -> Simulation:
 def stage_config(agent: Any) -> SimulatedAgentConfig:
     """Configure an agent as all sessions here have it."""
     return SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+
+
+async def by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
+    """Let stock ADK run an agent or graph once, in a session `s`; return its events."""
+    app = App(name="stage", root_agent=agent, plugins=list(plugins))
+    async with InMemoryRunner(app=app) as runner:
+        return await runner.run_debug("go", session_id="s", quiet=True)
+
+
+def let_the_loop_forget() -> None:
+    """Run something else on the loop's thread, which lets go of the task that it ran before."""
+    with opened(agent_of()) as other:
+        other.wait()
 
 
 def _players(players: Any) -> Any:

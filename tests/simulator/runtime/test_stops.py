@@ -94,7 +94,7 @@ def _playing(where: str, how: str = "") -> tuple[Simulation, Gate]:
 
 @pytest.mark.parametrize(("where", "how"), _RUNNING)
 def test_stop_ends_what_is_running(where: str, how: str) -> None:
-    """A turn in which something real hangs can be stopped; the stop stands in the timeline, and no answer but of code that swallows it."""
+    """A turn in which something real hangs can be stopped; the stop stands in the timeline, no answer does but that of code which swallows it."""
     sim, gate = _playing(where, how)
     with sim:
         view = sim.view()

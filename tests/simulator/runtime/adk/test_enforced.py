@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
@@ -23,7 +22,15 @@ from simulator.runtime import Simulation
 from simulator.runtime.adk.tool_guards import UnchosenToolError
 from tests.simulator.runtime import past_seats
 from tests.simulator.runtime.past_seats import ASKED, NAME, REFUSED, Way, before, hitting, marks, used
-from tests.simulator.runtime.stage import PATIENCE, agent_of, answer_all, call, opened, say
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    answer_all,
+    by_adk,
+    call,
+    let_the_loop_forget,
+    opened,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     # What ADK's agents and tools that are tried here are marked with.
@@ -228,20 +235,12 @@ def test_what_a_real_tool_calls_is_a_choice_of_its_own() -> None:
 # ---------------------------------------------------------------- outside of turns
 
 
-async def _by_adk_alone(agent: Any) -> None:
-    runner = InMemoryRunner(agent, app_name="alone")
-    session = await runner.session_service.create_session(app_name="alone", user_id="alone")
-    message = types.Content(role="user", parts=[say("go")])
-    async for _ in runner.run_async(user_id="alone", session_id=session.id, new_message=message):
-        pass
-
-
 def test_where_no_turn_is_active_tools_run_as_ever(marker: Path) -> None:
     """A seated agent's do before a turn and between turns of its session, and after it, though the turn was refused one."""
     agent = past_seats.canonical_again(hitting(marker))
 
     def alone() -> None:
-        asyncio.run(_by_adk_alone(agent))
+        asyncio.run(by_adk(agent))
 
     with opened(agent) as sim:
         alone()
@@ -278,7 +277,8 @@ def test_the_classes_are_as_before_when_nothing_is_left() -> None:
 
 def look_at_the_classes() -> None:
     """Compare them before, in and after a session."""
-    _let_the_loop_forget()
+    let_the_loop_forget()
+    gc.collect()
     before_all = _as_they_are()
     assert not hasattr(FunctionTool.run_async, "__wrapped__")
     sim = opened(past_seats.callback(str.upper))
@@ -294,7 +294,8 @@ def look_at_the_classes() -> None:
     assert _as_they_are() != before_all
     sim.close()
     del sim
-    _let_the_loop_forget()
+    let_the_loop_forget()
+    gc.collect()
     assert _as_they_are() == before_all
     assert not hasattr(Later.run_async, "__wrapped__")
 
@@ -308,11 +309,3 @@ def _as_they_are() -> list[Any]:
         threading.Thread.start,
         ThreadPoolExecutor.submit,
     ]
-
-
-def _let_the_loop_forget() -> None:
-    """Run something else on the loop's thread, which lets go of the task that it ran before."""
-    with opened(agent_of()) as other:
-        other.wait()
-    del other
-    gc.collect()

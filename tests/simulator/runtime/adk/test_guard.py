@@ -173,29 +173,22 @@ def play_on(sim: Simulation) -> None:
 
 
 @few_ways
-def test_a_refused_tool_runs_on_no_way(way: Way) -> None:
-    """The refusing player answers each call with an error that the agent sees."""
-    traces = Traces()
-    with opened(way(traces), tools="refuse") as sim:
-        play(sim)
-        assert {fact.provenance.source for fact in tool_facts(sim)} == {"refused"}
-        assert {error.error_type for error in entries(sim, "tool_error")} == {"refused"}
-    assert not traces.ran
-
-
-@few_ways
-def test_an_injection_speaks_before_the_real_tool_on_every_way(way: Way) -> None:
-    """A rule that answers keeps even a tool whose player is real from running."""
+@pytest.mark.parametrize(("player", "source"), [("refuse", "refused"), ("real", "injected")])
+def test_a_tool_that_is_refused_or_answered_by_a_rule_runs_on_no_way(
+    way: Way, player: str, source: str
+) -> None:
+    """The refusing player answers each call with an error that the agent sees; a rule speaks before the real tool."""
     traces = Traces()
     rules = [
         InjectionRule(rule_id=name, tool_name=name, effect=ErrorEffect(error_code=503, error_message="busy"))
         for name in (*TOOL_NAMES, "hit_it")
+        if source == "injected"
     ]
-    with opened(way(traces), tools="real", rules=rules) as sim:
+    with opened(way(traces), tools=player, rules=rules) as sim:
         play(sim)
-        injected = [fact for fact in tool_facts(sim) if fact.provenance.source == "injected"]
-        assert len(injected) + len(traces.ran) == len(tool_facts(sim))
-        assert injected
+        assert {fact.provenance.source for fact in tool_facts(sim)} == {source}
+        types_ = {error.error_type for error in entries(sim, "tool_error")}
+        assert types_ == {"refused" if source == "refused" else "503"}
     assert not traces.ran
 
 
