@@ -11,7 +11,7 @@ from google.adk.agents import LlmAgent
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.journal import Journal
-from simulator.runtime import Simulation, SimulationError
+from simulator.runtime import Simulation, SimulationError, model_reachability
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.session import Seats, SessionState
 from tests.simulator.runtime.desk import FIND, asked, find
@@ -185,11 +185,13 @@ def test_without_a_word_about_seats_a_person_plays_whom_no_model_can(monkeypatch
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)  # what counts is the environment itself
     config = SimulatedAgentConfig("Clerk", LlmAgent(name="clerk", model="gemini-2.5-flash"), "set.json")
+    assert model_reachability(config)
     with Simulation.open(config) as sim:
         assert sim.session.seats == Seats(agents={"*": "person"})
         assert asked(sim).agent == "clerk"
     with Simulation.open(config, seats=Seats()) as sim:
         assert sim.session.seats == Seats()
     monkeypatch.setenv("GEMINI_API_KEY", "key")
+    assert model_reachability(config) is None
     with Simulation.open(config) as sim:
         assert sim.session.seats == Seats()
