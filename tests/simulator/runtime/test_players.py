@@ -12,12 +12,12 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from simulator.facts import Deferred
+from simulator.facts import Deferred, Returned
 from simulator.runtime import SimulationError
-from simulator.seats.answers import ToolAnswer, failed, raised, returned, said
+from simulator.seats.answers import CodeAnswer, ToolAnswer, failed, raised, returned, said
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState
-from tests.simulator.runtime.desk import FIND, asked, breaks, find, other, response_of
+from tests.simulator.runtime.desk import FIND, asked, find, other, response_of
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
@@ -37,35 +37,29 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Wor
 
 
 @pytest.mark.parametrize(
-    ("value", "seen"),
+    ("answer", "seen"),
     [
-        ({"nested": {"list": [{"deep": 1}]}, "ä": "ß"}, {"nested": {"list": [{"deep": 1}]}, "ä": "ß"}),
-        ({}, {}),
-        ([1, "two", None], {"result": [1, "two", None]}),
-        (0, {"result": 0}),
-        (None, {"result": None}),
-        ("", {"result": ""}),
+        (returned({"list": [{"deep": 1}], "ä": "ß"}), {"list": [{"deep": 1}], "ä": "ß"}),
+        (returned({}), {}),
+        (returned([1, "two", None]), {"result": [1, "two", None]}),
+        (returned(0), {"result": 0}),
+        (returned(None), {"result": None}),
+        (returned(""), {"result": ""}),
+        (failed(404, "none"), {"error_code": 404, "error_message": "none"}),
+        (failed("NOT_FOUND", "none"), {"error_code": "NOT_FOUND", "error_message": "none"}),
     ],
 )
-def test_the_agent_sees_any_value_that_a_person_returns(value: Any, seen: Any) -> None:
-    """A dict arrives as it is, anything else as `{"result": value}`; the timeline has the value itself."""
+def test_the_agent_sees_any_value_or_error_that_a_person_gives(answer: ToolAnswer, seen: Any) -> None:
+    """A dict arrives as it is, anything else as `{"result": value}`; the timeline has the value itself, and calls an error one."""
     with opened(agent_of(FIND, tools=[find])) as sim:
-        assert sim.answer(asked(sim), returned(value), wait=PATIENCE)
+        assert sim.answer(asked(sim), answer, wait=PATIENCE)
         assert response_of(sim) == seen
-        (output,) = entries(sim, "tool_output")
-        assert output.result == value
-        assert output.provenance.source == "written"
-        assert sim.session.state is SessionState.COMPLETED
-
-
-@pytest.mark.parametrize("code", [404, "NOT_FOUND"])
-def test_a_person_answers_with_an_error_dict(code: int | str) -> None:
-    """A failure is ADK's error dict for the agent, and an error in the timeline; the agent goes on."""
-    with opened(agent_of(FIND, tools=[find])) as sim:
-        assert sim.answer(asked(sim), failed(code, "no such order"), wait=PATIENCE)
-        assert response_of(sim) == {"error_code": code, "error_message": "no such order"}
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == (str(code), "no such order")
+        (entry,) = entries(sim, "tool_output", "tool_error")
+        if isinstance(answer.outcome, Returned):
+            assert (entry.type, entry.result) == ("tool_output", answer.outcome.value)
+        else:
+            assert (entry.error_type, entry.error_message) == (str(seen["error_code"]), "none")
+        assert entry.provenance.source == "written"
         assert sim.session.state is SessionState.COMPLETED
 
 
@@ -112,6 +106,7 @@ def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stay
         request, version = asked(sim), len(sim.journal)
         for answer, words in (
             (said("text"), "is a tool"),
+            (CodeAnswer(stdout="hi"), "is a tool"),
             ({"not json": {1, 2}}, "answer to find"),
             (float("nan"), "answer to find"),
             (ToolAnswer(outcome=Deferred()), "not long-running"),
@@ -146,36 +141,6 @@ def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
 
 
 # ---------------------------------------------------------------- real, refuse, and swaps
-
-
-def test_real_and_refuse_and_person_by_tool() -> None:
-    """Each tool has its own player: one really answers, one is refused, everybody else is a person's."""
-    calls = [call("find", order_id="A-1"), call("other", order_id="B-2"), call("breaks")]
-    agent = agent_of(calls, tools=[find, other, breaks])
-    with opened(agent, tools={"find": "real", "other": "refuse"}) as sim:
-        request = asked(sim)
-        assert request.tool_name == "breaks"
-        assert sim.answer(request, {"fine": True}, wait=PATIENCE)
-        by_tool = {fact.tool_name: fact for fact in tool_facts(sim)}
-        assert {name: fact.provenance.source for name, fact in by_tool.items()} == {
-            "find": "real",
-            "other": "refused",
-            "breaks": "written",
-        }
-        assert entries(sim, "tool_error")[0].error_type == "refused"
-
-
-def test_a_real_tools_exception_ends_in_the_timeline_and_the_session_goes_on() -> None:
-    """What a real tool raises is an error entry and a failed turn; the next query works."""
-    with opened(agent_of([call("breaks")], tools=[breaks]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == ("ConnectionError", "the line is dead")
-        assert error.provenance.source == "real"
-        assert len(entries(sim, "turn_failed")) == 1
-        sim.set_player("tool", "person")
-        assert sim.answer(asked(sim, "again"), {"ok": 1}, wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
 
 
 @pytest.mark.parametrize(("player", "source"), [("real", "real"), ("refuse", "refused")])

@@ -182,13 +182,15 @@ def _until_pending(sim: Simulation) -> None:
 
 @pytest.mark.parametrize("way", _PENDING)
 def test_stop_while_a_person_thinks(way: Callable[[Traces], Any]) -> None:
-    """A turn that waits for a person (parallel calls in part answered, code, an approval) is stopped, and a new query runs."""
+    """A turn that waits for a person (parallel calls in part answered, code, an approval) is stopped, a new query runs, and a resume shows the stop."""
     traces = Traces()
     with opened(way(traces)) as sim:
         _until_pending(sim)
         if sim.session.is_running:
             sim.stop()
         assert sim.pending == ()
+        with resumed(sim.journal.to_json(), way(traces)) as again:
+            assert again.session == sim.session
         assert sim.query("again", wait=PATIENCE)
         answer_all(sim)
         assert not sim.view().busy
@@ -311,16 +313,3 @@ def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
         assert any("'seen'" in problem for problem in sim.view().problems)
         assert sim.query("and now", wait=PATIENCE)
         assert not sim.view().problems, "those of the turn before are told no longer"
-
-
-def test_a_stopped_session_is_resumed_as_stopped() -> None:
-    """The stop is a fact: a resume shows it, runs nothing, and takes a new query."""
-    with opened(plain(Traces())) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        sim.stop()
-        session, text = sim.session, sim.journal.to_json()
-    with resumed(text, plain(Traces())) as sim:
-        assert sim.session == session
-        sim.set_player("tool", "real")
-        assert sim.query("again", wait=PATIENCE)
-        assert sim.session.state.value == "completed"
