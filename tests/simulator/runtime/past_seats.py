@@ -102,13 +102,17 @@ class Announcing(TransferToAgentTool):
         return await super().run_async(args=args, tool_context=tool_context)
 
 
+def transferring(tool: BaseTool) -> BaseAgent:
+    """Make an agent that transfers by such a tool."""
+    turn = [call("transfer_to_agent", agent_name="desk")]
+    return agent_of(turn, tools=[tool], sub_agents=[agent_of(name="desk")])
+
+
 def transfer_with_code(hit: Hit) -> BaseAgent:
     """A tool that is made of ADK's own transfer, with code of its own."""
     tool = Announcing(["desk"])
     tool.hit = hit
-    return agent_of(
-        [call("transfer_to_agent", agent_name="desk")], tools=[tool], sub_agents=[agent_of(name="desk")]
-    )
+    return transferring(tool)
 
 
 class Renamed(TransferToAgentTool):
@@ -124,9 +128,7 @@ def transfer_with_function(hit: Hit) -> BaseAgent:
 
     tool = Renamed(["desk"])
     tool.func = announced
-    return agent_of(
-        [call("transfer_to_agent", agent_name="desk")], tools=[tool], sub_agents=[agent_of(name="desk")]
-    )
+    return transferring(tool)
 
 
 class Noting(AgentTool):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -142,6 +143,14 @@ def opened(
     seats = Seats(agents=_players(agents), tools=_players(tools))
     seed = more.pop("seed", "seed")
     return Simulation.open(stage_config(agent), rules=rules, seats=seats, seed=seed, **more)
+
+
+@contextmanager
+def going(agent: Any, **more: Any) -> Iterator[Simulation]:
+    """Open a session of an agent in which the user has asked, and nothing goes on by itself any more."""
+    with opened(agent, **more) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        yield sim
 
 
 def resumed(journal: str | Journal, agent: Any, **more: Any) -> Simulation:

@@ -23,6 +23,7 @@ from tests.simulator.runtime.stage import (
     agent_of,
     call,
     entries,
+    going,
     opened,
     say,
     tool_facts,
@@ -126,8 +127,7 @@ def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stay
 def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
     """All calls of a turn are pending at once; answered last to first they give one response in their order."""
     calls = [call("find", order_id=f"A-{number}") for number in range(5)]
-    with opened(agent_of(calls, tools=[find])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[find])) as sim:
         assert [request.arguments["order_id"] for request in tool_requests(sim)] == [
             f"A-{n}" for n in range(5)
         ]
@@ -147,8 +147,7 @@ def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
 def test_a_swap_takes_the_pending_calls_along(player: Any, source: str) -> None:
     """Who sits down in the middle of a session answers what is pending; a target leaves other tools alone."""
     calls = [call("find", order_id="A-1"), call("other", order_id="B-2")]
-    with opened(agent_of(calls, tools=[find, other])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[find, other])) as sim:
         assert sim.set_player("tool", player, "other", wait=PATIENCE)
         assert [request.tool_name for request in tool_requests(sim)] == ["find"]
         assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
@@ -170,8 +169,7 @@ def test_real_calls_in_parallel_run_one_after_the_other() -> None:
         return number
 
     agent = agent_of([call("slow", number=number) for number in range(4)], tools=[slow])
-    with opened(agent, tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="real") as sim:
         assert len(tool_facts(sim)) == 4
     assert most == [1]
 
@@ -182,8 +180,7 @@ def test_real_calls_in_parallel_run_one_after_the_other() -> None:
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_the_person_confirms_or_rejects(confirmed: bool) -> None:
     """ADK's confirmation is an open call of the user; yes leads to the tool's player, no to ADK's rejection."""
-    with opened(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
         (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
         assert sim.confirm(open_call.call_id, confirmed, wait=PATIENCE)
         assert len(sim.pending) == int(confirmed)
@@ -207,8 +204,7 @@ def test_a_confirmations_payload_reaches_the_tool() -> None:
             return {"waiting": True}
         return tool_context.tool_confirmation.payload
 
-    with opened(agent_of([call("pay", amount=5)], tools=[pay]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("pay", amount=5)], tools=[pay]), tools="real") as sim:
         (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
         assert sim.confirm(open_call.call_id, confirmed=True, payload={"limit": 3}, wait=PATIENCE)
         assert response_of(sim) == {"limit": 3}

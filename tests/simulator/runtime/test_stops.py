@@ -24,6 +24,7 @@ from tests.simulator.runtime.stage import (
     agent_of,
     answer_all,
     call,
+    going,
     opened,
     play,
     resumed,
@@ -307,8 +308,7 @@ def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
         tool_context.state["seen"] = {"b", "a"}
         return "ok"
 
-    with opened(agent_of([call("stamp")], tools=[stamp]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("stamp")], tools=[stamp]), tools="real") as sim:
         assert sim.session.current_state == {"seen": ["a", "b"]}
         assert any("'seen'" in problem for problem in sim.view().problems)
         assert sim.query("and now", wait=PATIENCE)

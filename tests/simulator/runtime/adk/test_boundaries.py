@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from simulator.seats.answers import raised
 from tests.simulator.runtime.beside import Decision, Log, both, same
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, say
 from tests.simulator.runtime.watching import (
     AGENT_CALLBACKS,
     ANSWERS,
@@ -238,8 +238,7 @@ def test_parallel_agents_run_the_same_callbacks_for_each_agent() -> None:
 
 def played_by_person(agent: BaseAgent, answer: Any) -> list[Any]:
     """Play an agent whose one tool call a person answers; return the responses that the agent saw."""
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         assert sim.answer(sim.pending[0], answer, wait=PATIENCE)
         parts = [part for event in sim.session.turns[0].events for part in event["content"]["parts"]]  # type: ignore[index, call-overload, union-attr] # JSON of ADK's events
         assert sim.session.turns[0].error is None
@@ -270,7 +269,6 @@ def test_nobody_is_asked_where_a_callback_answers_first(by_plugin: bool) -> None
     """A before_tool callback that answers is honoured: nothing waits for a person."""
     log, answering = Log(), {"before_tool": {"short": 1}}
     made: Any = clerk(log, FIND) if by_plugin else clerk(log, FIND, answering=answering)
-    with opened(app_of(log, made, answering) if by_plugin else made) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(app_of(log, made, answering) if by_plugin else made) as sim:
         assert not sim.pending
         assert "short" in str(sim.session.turns[0].events)

@@ -28,6 +28,7 @@ from tests.simulator.runtime.stage import (
     answer_all,
     by_adk,
     call,
+    going,
     let_the_loop_forget,
     opened,
 )
@@ -130,8 +131,7 @@ def test_a_turn_with_a_refused_tool_ends_while_a_person_is_asked(marker: Path) -
     """Nobody is kept busy with a turn that has failed already."""
     late = Late(FunctionTool(hitting(marker)))
     agent = agent_of(before_agent_callback=late.begin)
-    with opened(agent, agents="person") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, agents="person") as sim:
         assert sim.pending
         sim._loop.call(late.go.set)
         turn = sim._engine._task
@@ -256,8 +256,7 @@ def test_while_a_turn_is_active_a_thread_that_nobody_knows_runs_no_tool(marker: 
     hit = hitting(marker)
     tool: Any = FunctionTool(hit)
     for tools, ran in (("person", []), ({NAME: "real"}, ["past"])):
-        with opened(agent_of(), agents="person", tools=tools) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(agent_of(), agents="person", tools=tools) as sim:
             if ran:
                 asyncio.run(used(tool, None))
             else:

@@ -24,8 +24,10 @@ from tests.simulator.runtime.shapes import ways_in
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
+    answer_all,
     call,
     entries,
+    going,
     opened,
     play,
     resumed,
@@ -150,8 +152,7 @@ def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself
 def test_with_a_person_no_tool_runs_on_any_way_nor_on_the_way_back(way: Way) -> None:
     """While a person answers, after each undo, and on resuming in the middle and at the end, nothing has run."""
     traces = Traces()
-    with opened(way(traces)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(way(traces)) as sim:
         with resumed(sim.journal.to_json(), way(traces)) as again:
             play_on(again)
         play_on(sim)
@@ -236,8 +237,7 @@ def test_a_player_that_nobody_knows_leaves_the_call_to_a_person(monkeypatch: pyt
     # No public way lets such a player in, and this test is about what happens if one comes all the same.
     monkeypatch.setattr(Seats, "of_tool", lambda *_: "magic")
     traces = Traces()
-    with opened(ways.plain(traces)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(ways.plain(traces)) as sim:
         assert [request.kind for request in sim.pending] == ["tool"]
     assert not traces.ran
 
@@ -257,15 +257,16 @@ def test_a_tool_of_ones_own_with_the_name_of_a_steering_tool_does_not_run(name: 
 # ---------------------------------------------------------------- code executors
 
 
-@pytest.mark.parametrize(("player", "ran"), [("person", 0), ("refuse", 0), ("real", 1)])
-def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
-    """Code of the agent is executed for real by nobody but the real player, and never again on undo."""
+@pytest.mark.parametrize("player", ["person", "offline", "auto", "recorded", "model", "refuse", "real"])
+def test_code_runs_only_where_its_player_is_real(player: str) -> None:
+    """By nobody else is code of the agent executed, nor its output generated: it waits for the person. An undo runs it never again."""
     traces = Traces()
     writes = [say("```python\nprint(1)\n```")]
     agent = agent_of(writes, [say("It printed.")], code_executor=Executing.into(traces))
-    with opened(agent, tools=player) as sim:
-        play(sim)
+    with going(agent, tools=player) as sim:
+        assert len(sim.pending) == (player not in {"refuse", "real"})
+        answer_all(sim)
         assert len(entries(sim, "code_run")) == 1
         while sim.can_undo():
             sim.undo()
-    assert len(traces.ran) == ran
+    assert len(traces.ran) == (player == "real")

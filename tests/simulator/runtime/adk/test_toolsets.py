@@ -22,6 +22,7 @@ from tests.simulator.runtime.stage import (
     agent_of,
     call,
     entries,
+    going,
     opened,
     resumed,
     say,
@@ -65,8 +66,7 @@ def desk(traces: Path) -> Iterator[McpToolset]:
 def test_an_mcp_tool_runs_on_its_server_only_where_its_player_is_real(desk: McpToolset, traces: Path) -> None:
     """A person is shown the server's schema; answered, refused or hit by a rule nothing runs there; real it runs once."""
     turns = [FIND, [say("ok")]] * 4
-    with opened(agent_of(*turns, tools=[desk])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(*turns, tools=[desk])) as sim:
         (request,) = tool_requests(sim)
         assert "Find an order." in request.description
         properties: Any = request.parameters["properties"]
@@ -106,8 +106,7 @@ def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[
         raise AssertionError("a person answers")
 
     agent = agent_of([call("other")], [say("done without")], tools=[toolset_of(*command), other])
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         (problem,) = sim.view().problems
         assert "McpToolset" in problem
         assert sim.answer(tool_requests(sim)[0], "fine", wait=PATIENCE)
@@ -178,8 +177,7 @@ def test_a_prefixed_tool_set_is_played_by_its_prefixed_names() -> None:
     turn = [call("desk_find_order", order_id="A-1"), call("desk_cancel_order", order_id="B-2")]
     with loopback() as server:
         agent = agent_of(turn, tools=[api_of(server.url, "desk")])
-        with opened(agent, tools={"desk_cancel_order": "refuse"}) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(agent, tools={"desk_cancel_order": "refuse"}) as sim:
             (request,) = tool_requests(sim)
             assert request.tool_name == "desk_find_order"
             assert sim.answer(request, {"status": "played"}, wait=PATIENCE)

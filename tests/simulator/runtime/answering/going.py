@@ -1,21 +1,13 @@
-"""Opens a session and lets the user ask: how nearly each test of the players begins."""
+"""Opens a session and lets the user ask: how nearly each test of the players begins; and what the agent saw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from simulator.runtime import Simulation
-from tests.simulator.runtime.stage import PATIENCE, opened
+from tests.simulator.runtime.stage import going
 
-
-@contextmanager
-def going(agent: Any, **more: Any) -> Iterator[Simulation]:
-    """Open a session of an agent in which the user has asked, and nothing goes on by itself any more."""
-    with opened(agent, **more) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        yield sim
+__all__ = ["answers_of", "going"]
 
 
 def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:

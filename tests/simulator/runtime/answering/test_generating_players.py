@@ -22,7 +22,6 @@ from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.more_ways import Executing
 from tests.simulator.runtime.plugin.standing import FORMS, config, played
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -31,11 +30,9 @@ from tests.simulator.runtime.stage import (
     call,
     opened,
     resumed,
-    say,
     tool_facts,
     tool_requests,
 )
-from tests.simulator.runtime.traces import Traces
 
 
 class Order(TypedDict):
@@ -216,24 +213,6 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
         assert sim.environment.now.recordings == {}
 
 
-@pytest.mark.parametrize("player", ["recorded", "auto"])
-def test_a_recorded_error_is_an_error_again(player: str) -> None:
-    """What a recording tells in ADK's form of an error is a failed call, and no value that the tool returned."""
-    gone = {"error_code": 404, "error_message": "No such order.", "order_id": "R-1"}
-    recorded = ObservedCall(
-        tool_name="find_order", arguments={"order_id": "R-1"}, response=gone, place="call 1"
-    )
-    with opened(agent_of([call("find_order", order_id="R-1")], tools=TOOLS), tools=player) as sim:
-        sim.environment.give_recording("yesterday", [recorded])
-        assert sim.query("go", wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert by(sim) == [("recorded", "call 1")]
-        assert fact.outcome == Failed(
-            error_code=404, error_message="No such order.", details={"order_id": "R-1"}
-        )
-        assert response_of(sim) == gone
-
-
 # ---------------------------------------------------------------- by itself
 
 
@@ -272,16 +251,6 @@ def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> N
         assert sim.answer(request, despite, wait=PATIENCE)
         (flag,) = sim.environment.world().flags
         assert flag.tool_name == "create_order"
-
-
-@pytest.mark.parametrize("player", ["offline", "auto", "recorded", "model"])
-def test_code_is_never_generated(player: str) -> None:
-    """Where generators play everything, a block of code still waits for the person."""
-    traces = Traces()
-    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=Executing.into(traces))
-    with opened(agent, tools=player) as sim:
-        assert asked(sim).kind == "code"
-    assert not traces.ran
 
 
 # ---------------------------------------------------------------- connections by a model
@@ -327,6 +296,11 @@ def weather(city: str) -> Weather:
     return {"city": city, "temperature": "mild"}  # type: ignore[typeddict-item] # tools lie
 
 
+def forecast(city: str) -> Weather:
+    """Return the weather of tomorrow."""
+    raise AssertionError("the real tool ran")
+
+
 def get_order(order_id: str) -> Sold:
     """Find an order."""
     raise AssertionError("the real tool ran")
@@ -334,7 +308,6 @@ def get_order(order_id: str) -> Sold:
 
 ROME = call("weather", city="Rome")
 NOPE = call("get_order", order_id="NOPE")
-GOOD = {"city": "Rome", "temperature": 21.5}
 BAD: dict[str, Any] = {"city": "Rome", "temperature": "mild"}
 BREACH = "$.temperature: 'mild'"
 """What each word about it names: the place, and the value that stands there."""
@@ -358,13 +331,14 @@ MILD = InjectionRule.model_validate(
 
 @pytest.mark.parametrize(("error", "kind"), [(ERROR, "failed"), (PLAIN_ERROR, "returned")])
 def test_a_model_may_answer_for_a_typed_tool_with_an_error(error: dict[str, Any], kind: str) -> None:
-    """The error stands at once: no repair, and no success that is made up in its place."""
+    """The error stands at once: no repair, and no success that is made up in its place. How a single tool hangs together nobody is asked."""
     with opened(agent_of([NOPE], tools=[get_order]), tools="model") as sim:
         teller = told(sim, error)
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert (response_of(sim), fact.outcome.kind) == (error, kind)
         assert (fact.provenance.by, len(teller.heard)) == ("teller", 1)
+        assert (teller.looked_at, sim.environment.now.analysed_by) == ([], "")
 
 
 # ---------------------------------------------------------------- what does not exist
@@ -413,25 +387,29 @@ def test_a_recorded_answer_that_breaks_the_schema_is_held(player: str) -> None:
         assert "recorded in call 1" in fact.provenance.notes
 
 
-def test_a_recorded_error_and_a_wrapped_answer_break_no_schema() -> None:
-    """An error needs not fit, and ADK records a text in a field of its own."""
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_recorded_errors_and_a_wrapped_answer_break_no_schema(player: str) -> None:
+    """What is told in ADK's form of an error is a failed call, any error needs not fit, and ADK records a text in a field of its own."""
 
     def said(city: str) -> str:
         """Say something."""
         raise AssertionError("the real tool ran")
 
+    arguments = {"city": "Rome"}
+    gone = {**ERROR, "order_id": "R-1"}
+    told_ = {"weather": PLAIN_ERROR, "said": {"result": "sunny"}, "forecast": gone}
     calls = [
-        ObservedCall(tool_name="weather", arguments={"city": "Rome"}, response=PLAIN_ERROR, place="call 1"),
-        ObservedCall(
-            tool_name="said", arguments={"city": "Rome"}, response={"result": "sunny"}, place="call 2"
-        ),
+        ObservedCall(tool_name=name, arguments=arguments, response=response, place=name)
+        for name, response in told_.items()
     ]
-    agent = agent_of([ROME], [call("said", city="Rome")], tools=[weather, said])
-    with opened(agent, tools="recorded") as sim:
+    turns = [[call(name, **arguments)] for name in told_]
+    with opened(agent_of(*turns, tools=[weather, said, forecast]), tools=player) as sim:
         sim.environment.give_recording("yesterday", calls)
         assert sim.query("go", wait=PATIENCE)
         assert not sim.pending
-        assert [fact.provenance.source for fact in tool_facts(sim)] == ["recorded"] * 2
+        assert by(sim) == [("recorded", name) for name in told_]
+        assert tool_facts(sim)[-1].outcome == Failed(**ERROR, details={"order_id": "R-1"})
+        assert response_of(sim) == gone
 
 
 def test_a_person_has_to_insist_on_what_breaks_a_schema_that_was_set() -> None:
@@ -466,15 +444,3 @@ def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(
         (seen,), stage = played(form, agent.clone(), given)
         assert seen == BAD
         assert BREACH in str(stage.ours.calls()[0].provenance.notes)
-
-
-# ---------------------------------------------------------------- who made it
-
-
-def test_no_model_is_asked_how_a_single_tool_hangs_together() -> None:
-    """It hangs together with nothing."""
-    with opened(agent_of([ROME], tools=[weather]), tools="model") as sim:
-        teller = told(sim, GOOD)
-        assert sim.query("go", wait=PATIENCE)
-        assert (len(teller.heard), teller.looked_at) == (1, [])
-        assert sim.environment.now.analysed_by == ""

@@ -500,23 +500,21 @@ def _turns() -> tuple[Any, ...]:
     return [call("find", order_id="A"), call("find", order_id="B")], [say("done")]
 
 
-def test_a_fault_changes_the_response_that_is_given() -> None:
-    """What was done stands with the answer; without a response there is nothing to change."""
+def test_a_fault_changes_the_response_that_is_given_or_is_refused() -> None:
+    """What was done stands with the answer; without a response there is nothing to change. What answers no single call leaves it waiting."""
     with two_calls() as simulation:
         (request, _) = simulation.pending
-        with pytest.raises(SimulationError, match="write one first"):
-            simulation.inject(request, fault("distort_wrong_type"))
+        for name, words in (
+            ("latency_fixed", "single call"),
+            ("ambiguous_timeout", "single call"),
+            ("ask", "single call"),
+            ("distort_wrong_type", "write one first"),
+        ):
+            with pytest.raises(SimulationError, match=words):
+                simulation.inject(request, fault(name))
+            assert len(simulation.pending) == 2
         given = Returned(value={"status": "shipped", "total": 12})
         simulation.inject(request, fault("distort_wrong_type"), given, wait=PATIENCE)
         (fact,) = tool_facts(simulation)
         assert fact.outcome != given
         assert len(fact.provenance.notes) > 1
-
-
-@pytest.mark.parametrize("name", ["latency_fixed", "ambiguous_timeout", "ask"])
-def test_what_answers_no_single_call_is_refused(name: str) -> None:
-    """The call waits on."""
-    with two_calls() as simulation:
-        with pytest.raises(SimulationError, match="single call"):
-            simulation.inject(simulation.pending[0], fault(name))
-        assert len(simulation.pending) == 2

@@ -40,7 +40,7 @@ _OPENING = 3
 
 _BASIC = {
     "held": {"plain", "confirmed", "parallel_calls", "agent_tool", "raised_answers"},
-    "real": {"plain", "transferred", "state_and_files"},
+    "real": {"plain", "transferred", "state_and_files", "writing_callbacks"},
 }
 """The shapes that stand for the others, by who plays."""
 
@@ -99,6 +99,9 @@ def _cut(journal: Journal, number: int, shape: Shape, gone_on_from: set[str]) ->
     kept, traces, asked = journal.branched(number), Traces(), len(ASKED)
     with resumed(kept.to_json(), shape, traces) as sim:
         view, live, facts, end = sim.view(), live_events(sim), facts_of(sim.journal), None
+        assert not view.busy, f"from fact {number}"
+        assert sim.wait(0)
+        assert sim.view().head == view.head, "nothing changes until a person does something"
         if view.divergence is None and (pause := json.dumps(facts)) not in gone_on_from:
             gone_on_from.add(pause)
             to_its_end(sim, shape)

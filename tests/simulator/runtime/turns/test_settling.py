@@ -10,9 +10,7 @@ import pytest
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.turns.quiescence import Settling
-from tests.simulator.runtime.playing import played, resumed
-from tests.simulator.runtime.shapes import SHAPES
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, tool_facts, tool_requests
 from tests.simulator.runtime.traces import Traces
 
 _RULE = InjectionRule(
@@ -36,23 +34,10 @@ def test_each_call_in_a_turn_takes_the_next_draw(at_once: bool) -> None:
     """One after the other, or in one turn of the model: in the order in which they were asked."""
     calls = [call("hit", mark=str(number)) for number in range(_CALLS)]
     agent = agent_of(*([calls] if at_once else [[each] for each in calls]), tools=[Traces().hit])
-    with opened(agent, tools="refuse", rules=[_RULE]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="refuse", rules=[_RULE]) as sim:
         facts = tool_facts(sim)
         by_mark = sorted(facts, key=lambda fact: int(str(fact.arguments["mark"]))) if at_once else facts
         assert [fact.provenance.source == "injected" for fact in by_mark] == _drawn(_CALLS)
-
-
-@pytest.mark.parametrize("name", ["nested_agent_tools", "parallel_calls", "writing_callbacks"])
-def test_at_rest_nothing_happens_by_itself(name: str) -> None:
-    """Where a command says that the agent has come to rest, it has: nothing changes until a person does something."""
-    play = played(SHAPES[name], "real")
-    for number in range(3, len(play.journal)):
-        with resumed(play.journal.branched(number).to_json(), SHAPES[name], Traces()) as sim:
-            first = sim.view()
-            assert not first.busy, f"from fact {number}"
-            assert sim.wait(0)
-            assert sim.view().head == first.head
 
 
 def test_an_answer_can_be_given_the_instant_its_call_is_pending() -> None:
