@@ -203,7 +203,7 @@ def test_an_output_schema_that_is_set_holds_for_the_drafts() -> None:
 
 
 def test_tools_share_what_they_remember_and_it_can_be_cleared() -> None:
-    """Calls under one state key are remembered up to the bound, and forgotten when it is cleared."""
+    """Calls under one state key are remembered up to the bound, and forgotten when it is cleared: a step that an undo takes back."""
     tools = {
         "find_product": ToolSettings(
             name="find_product", share_state_id="shop", initial_state_description="It is Monday."
@@ -216,6 +216,9 @@ def test_tools_share_what_they_remember_and_it_can_be_cleared() -> None:
         assert (state.key, state.initial_state, len(state.calls)) == ("shop", "It is Monday.", 2)
         sim.environment.clear_state("shop")
         assert sim.environment.world().states == ()
+        assert sim.undo()
+        assert len(sim.environment.world().states[0].calls) == 2
+        assert len(tool_facts(sim)) == 3
 
 
 # ---------------------------------------------------------------- connections
@@ -321,18 +324,6 @@ def test_parallel_calls_that_make_things_give_them_ids_of_their_own(player: str)
         (orders,) = sim.environment.world().tables
         assert len(orders.ids) == 4
         assert sim.environment.world().flags == ()
-
-
-def test_a_cleared_state_is_a_step_that_an_undo_takes_back() -> None:
-    """What was forgotten is remembered again, and the answer before stays."""
-    with opened(shop(ASKS)) as sim:
-        request = asked(sim)
-        assert sim.answer(request, {"product_id": "P-1", "name": "Mug", "stock": 1}, wait=PATIENCE)
-        sim.environment.clear_state("find_product")
-        assert sim.environment.world().states == ()
-        assert sim.undo()
-        assert len(sim.environment.world().states[0].calls) == 1
-        assert len(tool_facts(sim)) == 1
 
 
 def test_an_answer_by_a_rule_is_flagged_where_it_breaks_an_invariant() -> None:

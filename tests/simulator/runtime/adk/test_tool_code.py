@@ -29,7 +29,8 @@ from simulator.environment.evidence.sketch import FunctionSource, Hole
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk import source_text, tool_code
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch, beneath_guard
+from simulator.runtime.adk.tool_guards import beneath_guard
+from tests.simulator.runtime.stage import agent_of, going
 
 SHOP = '''
 """Tools of a shop."""
@@ -472,27 +473,20 @@ class Inquiry(Inquiring, BaseTool):
     """A tool that runs what another class has."""
 
 
-class Bystander(Watch):
-    """A run of which nothing is asked."""
-
-    def chose(self, tool: BaseTool) -> bool:
-        """Choose nothing."""
-        del tool
-        return False
-
-    def refused(self, error: UnchosenToolError) -> None:
-        """Hear nothing."""
-
-    def within(self, runner: Any, run_async: Any, given: dict[str, Any]) -> Any:
-        """Let it run."""
-        return run_async(runner, **given)
+@pytest.fixture(params=[False, True], ids=["at rest", "in a run"])
+def _in_a_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Outside of sessions, and in a turn, where all classes of tools are guarded."""
+    if not request.param:
+        yield
+        return
+    with going(agent_of(), agents="person"):
+        assert beneath_guard(Ticket.run_async) is not Ticket.run_async
+        yield
 
 
-@pytest.mark.parametrize("is_guarded", [False, True])
-def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it(is_guarded: bool) -> None:
-    """All arguments stand in one mapping there, and what its object holds is not known; in a run all classes are guarded."""
-    watch = Bystander() if is_guarded else None
-    assert watch is None or beneath_guard(Ticket.run_async) is not Ticket.run_async
+@pytest.mark.usefixtures("_in_a_run")
+def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it() -> None:
+    """All arguments stand in one mapping there, and what its object holds is not known."""
     inquiry = found(Inquiry(name="inquiry", description="Ask."))
     assert read_returns(inquiry, {"title": "Lamp"}).outcomes[0].value == {"asked": "Lamp"}
     for tool in (OwnWay(undeclared), Ticket(name="ticket", description="Open a ticket.")):

@@ -6,17 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from google.adk.apps import App
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
 from google.adk.tools.environment_simulation.environment_simulation_factory import (
     EnvironmentSimulationFactory,
 )
 
 from simulator.runtime.plugin import create_plugin
-from tests.simulator.runtime.plugin.standing import Stage, prompt_in, responses, spoken
+from tests.simulator.runtime.plugin.standing import Stage, prompt_in, responses, runner_of, spoken
 from tests.simulator.runtime.stage import StandIn
 
 MODEL = "spoken-by-heart"
@@ -42,10 +40,11 @@ class ByHeart(StandIn):
 
     async def respond(self, request: LlmRequest) -> str:
         """Answer; as with every model, others go on meanwhile."""
-        ByHeart.prompts.append(prompt_in(request))
+        prompt = prompt_in(request)
+        ByHeart.prompts.append(prompt)
         ByHeart.requests.append(request)
         await asyncio.sleep(0)
-        return spoken(ByHeart.script(ByHeart.prompts[-1]))
+        return spoken(ByHeart.script(prompt))
 
 
 LLMRegistry.register(ByHeart)
@@ -86,8 +85,7 @@ def stage_of(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours
     """Return an agent ADK's plugin ("adk"), or ours."""
     plugin = create_plugin(config, **ours)
     used: Any = plugin if whose == "ours" else EnvironmentSimulationFactory.create_plugin(config)
-    runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[used]))
-    return Stage(runner, plugin)
+    return Stage(runner_of(agent, used), plugin)
 
 
 def seen_by(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours: Any) -> list[Any]:

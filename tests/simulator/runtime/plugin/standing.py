@@ -64,12 +64,13 @@ def staged(form: Form, agent: Any, config: Any, *, plugins: Iterable[BasePlugin]
         own = agent.before_tool_callback
         before = own if isinstance(own, list) else [own] if own else []
         agent.before_tool_callback = [*before, callback]
-        return Stage(_runner(agent, *plugins), callback)
+        return Stage(runner_of(agent, *plugins), callback)
     plugin = create_plugin(config, **more)
-    return Stage(_runner(agent, plugin, *plugins), plugin)
+    return Stage(runner_of(agent, plugin, *plugins), plugin)
 
 
-def _runner(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
+def runner_of(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
+    """Make ADK's own runner."""
     return InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=list(plugins)))
 
 

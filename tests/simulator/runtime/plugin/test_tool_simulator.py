@@ -8,8 +8,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
@@ -22,15 +20,16 @@ from simulator.runtime.plugin import ToolSimulator, create_callback, create_plug
 from tests.conformance.test_seed_strands_tool_simulation import HVACResponse, SensorResponse, answers, room
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.plugin.order_tools import find_order
-from tests.simulator.runtime.plugin.standing import BUSY, FIND, Stage, config, responses, rule
+from tests.simulator.runtime.plugin.standing import BUSY, FIND, Stage, config, responses, rule, runner_of
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say, tool_facts, tool_requests
 
 
 def run(simulator: ToolSimulator, *turns: Any, session: str = "s") -> list[Any]:
     """Let a plain ADK agent with all tools of a simulator call them; return what it saw."""
     tools: list[Any] = [simulator.get_tool(name) for name in simulator.list_tools()]
-    runner = InMemoryRunner(agent=agent_of(*turns, tools=tools), app_name="stage")
-    stage = Stage(runner, create_plugin({}))  # of the plugin nothing is used: the runner has none
+    stage = Stage(
+        runner_of(agent_of(*turns, tools=tools)), create_plugin({})
+    )  # of the plugin nothing is used: the runner has none
     return responses(asyncio.run(stage.turn(session)))
 
 
@@ -125,10 +124,8 @@ def test_a_plugin_leaves_simulated_tools_to_their_own_environment() -> None:
     seen = []
     for rules in ((), (rule("all", "*"),)):
         agent = agent_of([call("room_sensor")], tools=[simulator.get_tool("room_sensor")])
-        assert isinstance(agent, LlmAgent)
         plugin = create_plugin(SimulatedEnvironmentConfig(rules=rules))
-        runner = InMemoryRunner(agent=agent, app_name="stage", plugins=[plugin])
-        seen += responses(asyncio.run(Stage(runner, plugin).turn()))
+        seen += responses(asyncio.run(Stage(runner_of(agent, plugin), plugin).turn()))
     assert seen == [{"temperature": 68, "humidity": 45}, BUSY]
 
 
