@@ -210,8 +210,11 @@ def test_a_confirmations_payload_reaches_the_tool() -> None:
         assert response_of(sim) == {"limit": 3}
 
 
-def test_a_long_running_call_is_answered_now_and_again_later() -> None:
-    """A first answer goes to the agent at once; a reply in a later turn gives the result."""
+@pytest.mark.parametrize(
+    "first", [returned({"ticket": 7}), ToolAnswer(outcome=Deferred())], ids=["answered", "left open"]
+)
+def test_a_long_running_call_gets_its_result_in_a_later_turn(first: ToolAnswer) -> None:
+    """A first answer goes to the agent at once, without one the turn ends open; the late reply is what the agent goes on with."""
 
     def turn(request: LlmRequest) -> list[types.Part]:
         return [say(f"seen: {request.contents[-1].parts}")]
@@ -220,20 +223,10 @@ def test_a_long_running_call_is_answered_now_and_again_later() -> None:
         request = asked(sim)
         assert isinstance(request, ToolRequest)
         assert request.is_long_running
-        assert sim.answer(request, {"ticket": 7}, wait=PATIENCE)
+        assert sim.answer(request, first, wait=PATIENCE)
         (open_call,) = sim.session.open_calls
-        assert open_call.answered
-        assert sim.reply(open_call.call_id, {"result": "shipped"}, wait=PATIENCE)
-        assert entries(sim, "user_reply")[0].response == {"result": "shipped"}
+        assert open_call.answered is isinstance(first.outcome, Returned)
+        assert sim.reply(open_call.call_id, "shipped", wait=PATIENCE)
+        assert entries(sim, "user_reply")[0].response == {"result": "shipped"} == response_of(sim)
         assert "shipped" in entries(sim, "final_response")[-1].content
-
-
-def test_a_long_running_call_can_be_left_open() -> None:
-    """Without a first answer the turn ends open; the late reply is what the agent goes on with."""
-    with opened(agent_of(FIND, tools=[LongRunningFunctionTool(find)])) as sim:
-        assert sim.answer(asked(sim), ToolAnswer(outcome=Deferred()), wait=PATIENCE)
-        (open_call,) = sim.session.open_calls
-        assert not open_call.answered
-        assert sim.reply(open_call.call_id, "late", wait=PATIENCE)
-        assert response_of(sim) == {"result": "late"}
         assert sim.session.state is SessionState.COMPLETED

@@ -21,7 +21,7 @@ from simulator.runtime import Simulation, SimulationError
 from simulator.seats.answers import failed
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
-from tests.simulator.runtime.desk import asked, response_of
+from tests.simulator.runtime.desk import asked, response_of, waits
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, resumed, tool_facts
 
 
@@ -86,11 +86,11 @@ def test_an_edit_is_a_fact_that_the_waiting_draft_follows_and_an_undo_takes_back
         sim.environment.give_data(DATA)
         request = asked(sim)
         sim.environment.edit(put("P-1", stock=0))
-        assert _one(sim).draft["stock"] == 0
+        assert waits(sim).draft["stock"] == 0
         assert sim.undo()
         assert table(sim)["P-1"]["stock"] == 12
-        assert _one(sim).draft["stock"] == 12
-        assert _one(sim).key == request.key
+        assert waits(sim).draft["stock"] == 12
+        assert waits(sim).key == request.key
 
 
 def test_a_thing_is_renamed_wherever_it_is_named() -> None:
@@ -295,11 +295,6 @@ def test_declarations_that_cannot_be_are_refused() -> None:
         assert sim.environment.now.declared == ()
 
 
-def _one(sim: Simulation) -> Any:
-    (request,) = sim.pending
-    return request
-
-
 # ---------------------------------------------------------------- what several calls have to do with each other
 
 
@@ -351,4 +346,4 @@ def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
     with opened(agent) as sim:
         request = asked(sim)
         assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
-        assert "no such product" in str(_one(sim).draft)
+        assert "no such product" in str(waits(sim).draft)

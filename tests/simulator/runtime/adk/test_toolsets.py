@@ -14,6 +14,7 @@ from mcp import StdioServerParameters
 
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
 from simulator.session import SessionState
 from tests.harness.loopback import Reply, loopback
@@ -23,7 +24,6 @@ from tests.simulator.runtime.stage import (
     call,
     entries,
     going,
-    opened,
     resumed,
     say,
     tool_facts,
@@ -149,10 +149,13 @@ def api_of(url: str, prefix: str | None = None) -> OpenAPIToolset:
     return OpenAPIToolset(spec_dict=spec, tool_name_prefix=prefix, allow_private_network_access=True)
 
 
-def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
-    """A person who plays the agent sees each operation with its parameters."""
-    with loopback() as server, opened(agent_of(tools=[api_of(server.url)]), agents="person") as sim:
-        assert sim.query("go", wait=PATIENCE)
+def test_openapi_tools_are_declared_to_a_person_and_a_real_call_is_sent_once() -> None:
+    """Who plays the agent sees each operation with its parameters; real, it is sent to its server, whose answer is the tool's."""
+    reply = Reply({"order_id": "A-1", "status": "open"})
+    with (
+        loopback(reply) as server,
+        going(agent_of(tools=[api_of(server.url)]), agents="person", tools="real") as sim,
+    ):
         (request,) = sim.pending
         assert isinstance(request, ModelRequest)
         declared = {tool.name: tool for tool in request.tools}
@@ -161,13 +164,7 @@ def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
         assert set(cancel["properties"]) == {"order_id", "reason"}
         assert cancel["required"] == ["order_id"]
         assert not server.asked
-
-
-def test_a_real_openapi_call_is_sent_once() -> None:
-    """Real, the operation is sent to its server, and its answer is the tool's."""
-    reply = Reply({"order_id": "A-1", "status": "open"})
-    with loopback(reply) as server, opened(agent_of(FIND, tools=[api_of(server.url)]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(request, called(("find_order", {"order_id": "A-1"})), wait=PATIENCE)
         assert entries(sim, "tool_output")[0].result == reply.body
         assert [asked.path for asked in server.asked] == ["/orders/A-1"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.runtime import Simulation
-from tests.simulator.runtime.stage import going
+from tests.simulator.runtime.stage import going, tool_facts
 
-__all__ = ["answers_of", "going"]
+__all__ = ["answers_of", "going", "sources"]
 
 
 def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:
@@ -16,3 +16,8 @@ def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:
     parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
     seen = [part["functionResponse"] for part in parts if "functionResponse" in part]
     return [each["response"] for each in seen if tool_name in {"", each["name"]}]
+
+
+def sources(sim: Simulation) -> list[tuple[str, str | None]]:
+    """Return who answered each call."""
+    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]

@@ -20,8 +20,8 @@ from simulator.facts import Failed, ToolProposed
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.answering.going import going
-from tests.simulator.runtime.desk import asked, response_of
+from tests.simulator.runtime.answering.going import going, sources
+from tests.simulator.runtime.desk import asked, response_of, waits
 from tests.simulator.runtime.plugin.standing import FORMS, config, played
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -95,11 +95,6 @@ def told(sim: Simulation, *says: Any) -> Teller:
     return teller
 
 
-def by(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Return who answered each call."""
-    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
-
-
 # ---------------------------------------------------------------- offline
 
 
@@ -112,7 +107,7 @@ def test_the_offline_generator_answers_by_itself_and_agrees_with_what_it_said() 
         assert created.kind == found.kind == "returned"
         assert found.value == created.value
         assert (created.value["sku"], created.value["quantity"]) == ("mug", 2)
-        assert by(sim) == [("generated", "offline")] * 2
+        assert sources(sim) == [("generated", "offline")] * 2
         assert all(fact.provenance.notes for fact in tool_facts(sim))
 
 
@@ -169,22 +164,17 @@ def test_a_draft_by_a_model_is_offered_while_the_call_can_be_answered() -> None:
             sim.environment.ask_for_draft(request)
         told(sim, "nothing usable", "again nothing")
         sim.environment.ask_for_draft(request)
-        wait_until(lambda: bool(_one(sim).draft_problem), what="the reason", seconds=PATIENCE)
-        assert (_one(sim).draft_by, _one(sim).drafting, _one(sim).draft) == ("offline", "", request.draft)
+        wait_until(lambda: bool(waits(sim).draft_problem), what="the reason", seconds=PATIENCE)
+        assert (waits(sim).draft_by, waits(sim).drafting, waits(sim).draft) == ("offline", "", request.draft)
         told(sim, {"order_id": "T-2", "sku": "mug", "quantity": 2})
         sim.environment.ask_for_draft(request)
-        wait_until(lambda: _one(sim).draft_by == "teller", what="the draft", seconds=PATIENCE)
-        assert _one(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
-        assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
+        wait_until(lambda: waits(sim).draft_by == "teller", what="the draft", seconds=PATIENCE)
+        assert waits(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
+        assert sim.answer(request, waits(sim).draft, wait=PATIENCE)
         assert [fact.by for _, fact in sim.journal.path() if isinstance(fact, ToolProposed)] == ["teller"] * 2
         (fact,) = tool_facts(sim)
         assert fact.provenance.source == "generated"
         assert "teller" in fact.provenance.notes[0]
-
-
-def _one(sim: Simulation) -> Any:
-    (request,) = sim.pending
-    return request
 
 
 # ---------------------------------------------------------------- recordings
@@ -205,7 +195,7 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
     with opened(agent_of(*asks, tools=TOOLS), tools="recorded") as sim:
         sim.environment.give_recording("yesterday", recorded)
         request = asked(sim)
-        assert by(sim) == [("recorded", "call 1"), ("recorded", "call 2")]
+        assert sources(sim) == [("recorded", "call 1"), ("recorded", "call 2")]
         assert "order_id" in request.note
         assert "R-2" in request.note
         assert sim.answer(request, {"order_id": "R-2", "sku": "mug", "quantity": 3}, wait=PATIENCE)
@@ -228,11 +218,11 @@ def test_by_itself_it_goes_on_until_a_rule_or_a_guess_needs_a_person() -> None:
     )
     with opened(agent_of(*turns, tools=[*TOOLS, stock]), tools="auto", rules=[ask]) as sim:
         request = asked(sim)
-        assert (request.tool_name, by(sim)) == ("mumble", [("generated", "offline")])
+        assert (request.tool_name, sources(sim)) == ("mumble", [("generated", "offline")])
         assert "guess" in request.note
         assert sim.answer(request, {"said": "mm"}, wait=PATIENCE)
-        assert _one(sim).tool_name == "create_order"
-        assert "lamps" in _one(sim).note
+        assert waits(sim).tool_name == "create_order"
+        assert "lamps" in waits(sim).note
 
 
 def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> None:
@@ -353,9 +343,9 @@ def test_no_model_is_asked_for_what_does_not_exist(player: str) -> None:
         assert sim.query("go", wait=PATIENCE)
         for request in tool_requests(sim):
             sim.environment.ask_for_draft(request)
-            wait_until(lambda: bool(_one(sim).draft_problem), what="the reason", seconds=PATIENCE)
-            assert "no such entity" in _one(sim).draft_problem
-            assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
+            wait_until(lambda: bool(waits(sim).draft_problem), what="the reason", seconds=PATIENCE)
+            assert "no such entity" in waits(sim).draft_problem
+            assert sim.answer(request, waits(sim).draft, wait=PATIENCE)
         assert "NOPE" in str(response_of(sim))
         assert "shipped" not in str(response_of(sim))
         (fact,) = tool_facts(sim)
@@ -407,7 +397,7 @@ def test_recorded_errors_and_a_wrapped_answer_break_no_schema(player: str) -> No
         sim.environment.give_recording("yesterday", calls)
         assert sim.query("go", wait=PATIENCE)
         assert not sim.pending
-        assert by(sim) == [("recorded", name) for name in told_]
+        assert sources(sim) == [("recorded", name) for name in told_]
         assert tool_facts(sim)[-1].outcome == Failed(**ERROR, details={"order_id": "R-1"})
         assert response_of(sim) == gone
 

@@ -38,7 +38,7 @@ from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.scripts import Script, play_script, script_of
 from simulator.scripts.script_lines import ToolMove
 from simulator.session import SessionState
-from tests.simulator.runtime.answering.going import answers_of, going
+from tests.simulator.runtime.answering.going import answers_of, going, sources
 from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -336,11 +336,6 @@ LOST = ResponseEffect(value={"status": "lost"})
 def named(rule_id: str, effect: Effect = LOST, tool: str = "find", **more: Any) -> InjectionRule:
     """Make a rule of this name; by default one of a fixed response."""
     return rule(effect, rule_id, tool, **more)
-
-
-def sources(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Return who answered each call."""
-    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
 
 
 # ---------------------------------------------------------------- what a rule answers
