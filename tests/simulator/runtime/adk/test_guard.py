@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -96,20 +97,7 @@ def added_by_instruction(traces: Traces) -> BaseAgent:
     return agent_of([call("hit", mark="a")], instruction=instruct)
 
 
-WAYS: dict[str, Way] = {
-    **ways_in(ways),
-    **{
-        way.__name__: way
-        for way in (
-            added_by_callback,
-            swapped_in_tools_dict,
-            agent_tool_made_by_toolset,
-            made_at_run_time_without_plugins,
-            nested_twice_without_plugins,
-            added_by_instruction,
-        )
-    },
-}
+WAYS = ways_in(ways, sys.modules[__name__])
 _BASIC = {"plain", "parallel_calls", "agent_tool_without_plugins", "tool_in_graph", "added_by_callback"}
 few_ways = pytest.mark.parametrize(
     "way",

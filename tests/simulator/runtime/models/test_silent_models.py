@@ -19,12 +19,7 @@ def _content(*parts: types.Part) -> types.Content:
     [
         ([], "without yielding"),
         ([LlmResponse()], "is empty"),
-        ([LlmResponse(content=_content())], "is empty"),
-        ([LlmResponse(content=_content(say("")))], "is empty"),
-        (
-            [LlmResponse(content=_content(), finish_reason=types.FinishReason.MAX_TOKENS)],
-            "MAX_TOKENS",
-        ),
+        ([LlmResponse(content=_content(), finish_reason=types.FinishReason.MAX_TOKENS)], "MAX_TOKENS"),
         ([LlmResponse(content=_content(say("Hel")), partial=True)], "complete"),
         ([LlmResponse(content=_content(say("Hello.")))], None),
         ([LlmResponse(content=_content(types.Part(text="Hm.", thought=True)))], None),

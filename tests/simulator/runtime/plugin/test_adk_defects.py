@@ -102,18 +102,6 @@ def test_4_what_crashes_a_run(broken: str) -> None:
     assert stage.ours.calls()[0].provenance.source == "generated"
 
 
-def test_6_an_answer_is_handed_out_by_reference() -> None:
-    """An agent's callback that edits the answer changes every later one in ADK; here each is a copy."""
-
-    def edit(tool: Any, args: Any, tool_context: Any, tool_response: dict[str, Any]) -> None:
-        tool_response["edited"] = tool_response.get("edited", 0) + 1
-
-    for whose, second in (("adk", 2), ("ours", 1)):
-        fixed = configured(injected("find_order", {"injected_response": {"ok": True}}))
-        agent = agent_of(FIND, FIND, tools=TOOLS, after_tool_callback=edit)
-        assert seen_by(whose, agent, fixed)[-1] == {"ok": True, "edited": second}, whose
-
-
 def test_9_a_partial_answer_erases_what_was_known() -> None:
     """After a cancellation that says the status only, ADK has forgotten the item; here it is still there."""
 

@@ -84,19 +84,6 @@ def test_a_state_outlives_its_tools() -> None:
     assert simulator.list_tools() == ["hvac_controller", "room_sensor"]
 
 
-def test_a_registry_of_ones_own() -> None:
-    """All sessions remember there, to its own size; what is in it is known to the tools."""
-    registry = StateRegistry(max_tool_call_cache_size=2)
-    simulator = ToolSimulator(state_registry=registry)
-    room(simulator)
-    for session in ("one", "two", "three"):
-        run(simulator, [call("hvac_controller", temperature=70.0, mode="heat")], session=session)
-    assert len(registry.get_state("room_environment")["previous_calls"]) == 2
-    assert simulator.get_state("room_environment") == registry.get_state("room_environment")
-    registry.clear_state("room_environment")
-    assert simulator.get_state("room_environment", "two")["previous_calls"] == []
-
-
 def test_a_schema_that_is_none_is_refused() -> None:
     """It is named, and nothing is registered."""
     simulator = ToolSimulator()
@@ -108,13 +95,23 @@ def test_a_schema_that_is_none_is_refused() -> None:
 # ---------------------------------------------------------------- beyond them
 
 
-def test_sessions_do_not_share_a_state() -> None:
-    """Unless they are given one registry, each session begins anew."""
-    simulator = ToolSimulator()
+@pytest.mark.parametrize(
+    ("registry", "temperature"), [(None, 68), (StateRegistry(max_tool_call_cache_size=2), 80)]
+)
+def test_sessions_share_a_state_in_a_registry_of_ones_own_only(
+    registry: StateRegistry | None, temperature: int
+) -> None:
+    """Without one each session begins anew."""
+    simulator = ToolSimulator(state_registry=registry)
     room(simulator)
-    run(simulator, [call("hvac_controller", temperature=80.0, mode="heat")], session="one")
-    (sensed,) = run(simulator, [call("room_sensor")], session="two")
-    assert sensed == {"temperature": 68, "humidity": 45}
+    for session in ("one", "two"):
+        run(simulator, [call("hvac_controller", temperature=80.0, mode="heat")], session=session)
+    (sensed,) = run(simulator, [call("room_sensor")], session="three")
+    assert sensed == {"temperature": temperature, "humidity": 45}
+    if registry is not None:
+        assert len(registry.get_state("room_environment")["previous_calls"]) == 2
+        registry.clear_state("room_environment")
+        assert simulator.get_state("room_environment", "two")["previous_calls"] == []
 
 
 def test_a_plugin_leaves_simulated_tools_to_their_own_environment() -> None:
