@@ -87,8 +87,8 @@ def noting_tools(seen: dict[str, BaseTool]) -> Callable[..., None]:
     return look
 
 
-def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: bool = False) -> Any:
-    """Return what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
+def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin) -> Any:
+    """Return what a function finds in the context of a tool that stock ADK runs."""
     found: list[Any] = []
 
     async def tool(tool_context: ToolContext) -> str:
@@ -97,11 +97,7 @@ def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: boo
         found.append(await result if inspect.isawaitable(result) else result)
         return "seen"
 
-    if graph:
-        edges = [(START, _nothing), (_nothing, FunctionTool(tool))]
-        run_by_adk(Workflow(name="graph", edges=edges), *plugins)
-    else:
-        run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
+    run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
     (seen,) = found
     return seen
 
@@ -211,12 +207,6 @@ def test_a_tools_context_holds_its_invocation_and_its_actions() -> None:
     assert own.state_delta == {"seen": 1}
 
 
-@pytest.mark.parametrize("graph", [False, True])
-def test_a_tool_in_a_graph_is_told_from_a_tool_of_an_agent(graph: bool) -> None:
-    """Only a tool that is a node itself stands in the graph."""
-    assert in_tool(adk_private.is_graph_tool, graph=graph) is graph
-
-
 def test_a_context_can_have_fewer_plugins_or_one_more() -> None:
     """A copy has the named ones only, or one more at the end, once; the original stays, and nothing else differs."""
     more = BasePlugin("more")
@@ -238,11 +228,15 @@ def test_a_context_can_have_fewer_plugins_or_one_more() -> None:
 
 @pytest.mark.parametrize("graph", [True, False])
 def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
-    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other."""
-    seen: list[tuple[bool, bool]] = []
+    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other.
+
+    A tool that is a node itself is told from one of an agent.
+    """
+    seen: list[tuple[bool, ...]] = []
 
     def look(context: Any) -> None:
-        seen.append((adk_private.is_about_to_run(context), adk_private.is_about_to_run(copy.copy(context))))
+        about_to_run = (adk_private.is_about_to_run(each) for each in (context, copy.copy(context), None))
+        seen.append((*about_to_run, adk_private.is_graph_tool(context)))
 
     class Looks(BasePlugin):
         async def before_tool_callback(self, *, tool_context: ToolContext, **_: Any) -> None:
@@ -255,9 +249,7 @@ def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
         run_by_adk(Workflow(name="graph", edges=[(START, _nothing, FunctionTool(find))]), Looks("looks"))
     else:
         run_by_adk(agent_of([call("find")], tools=[find], before_tool_callback=own), Looks("looks"))
-    assert seen == [(True, False)] * (1 if graph else 2)
-    look(None)
-    assert seen[-1] == (False, False)
+    assert seen == [(True, False, False, graph)] * (1 if graph else 2)
 
 
 def test_what_stands_for_a_tool_that_a_model_made_up_is_known() -> None:
