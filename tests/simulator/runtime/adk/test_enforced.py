@@ -166,31 +166,23 @@ def test_a_tool_that_someone_chose_to_be_real_runs_once(way: Way, name: str, mar
     assert len(marks(marker)) == 1
 
 
-class Declared(BaseTool):
-    """A tool without parameters."""
+class Counting(BaseTool):
+    """A tool without parameters that counts its runs, and may let another one do its work."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, inner: BaseTool | None = None) -> None:
         super().__init__(name=name, description="Do something.")
+        self.ran, self.inner = list[str](), inner
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(name=self.name, description=self.description)
 
-
-class Base(Declared):
-    """A tool that counts its runs."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.ran: list[str] = []
-
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
-        """Count."""
-        del args, tool_context
+        """Count, and let the other one work."""
         self.ran.append(self.name)
-        return "counted"
+        return self.inner and await self.inner.run_async(args=args, tool_context=tool_context)
 
 
-class Derived(Base):
+class Derived(Counting):
     """A tool that runs what it inherits."""
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
@@ -198,23 +190,11 @@ class Derived(Base):
         return await super().run_async(args=args, tool_context=tool_context)
 
 
-class Sending(Declared):
-    """A tool that lets another one do its work."""
-
-    def __init__(self, name: str, inner: BaseTool) -> None:
-        super().__init__(name)
-        self.inner = inner
-
-    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
-        """Let the other one work."""
-        return await self.inner.run_async(args=args, tool_context=tool_context)
-
-
 def test_a_real_tool_runs_what_its_class_inherits_and_what_has_its_name() -> None:
     """It is one choice, as ADK's tools of Google's APIs send another tool of their name."""
     derived = Derived("derived")
-    inner = Base("sent")
-    sending = Sending("sent", inner)
+    inner = Counting("sent")
+    sending = Counting("sent", inner)
     agent = agent_of([call("derived"), call("sent")], tools=[derived, sending])
     with played(agent, {"derived": "real", "sent": "real"}) as sim:
         assert not error_of(sim)
@@ -225,8 +205,8 @@ def test_a_real_tool_runs_what_its_class_inherits_and_what_has_its_name() -> Non
 def test_what_a_real_tool_calls_is_a_choice_of_its_own() -> None:
     """Under another name it is refused, also where it is seated; with everything real it runs."""
     for tools, ran in (({"outer": "real"}, []), ({"*": "real"}, ["inner"])):
-        inner = Base("inner")
-        agent = agent_of([call("outer")], tools=[Sending("outer", inner), inner])
+        inner = Counting("inner")
+        agent = agent_of([call("outer")], tools=[Counting("outer", inner), inner])
         with played(agent, tools) as sim:
             assert ("inner" in error_of(sim)) is (not ran)
         assert inner.ran == ran

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -87,19 +88,14 @@ def responses(events: Iterable[Event]) -> list[Any]:
 
 def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
     """Do each work in a thread of its own, with an event loop of its own."""
-    done: dict[int, Any] = {}
     gate = threading.Barrier(len(works))
 
-    def work(number: int) -> None:
+    def begun(work: Callable[[], Any]) -> Any:
         gate.wait(PATIENCE)
-        done[number] = works[number]()
+        return work()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return [done[number] for number in range(len(works))]
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [*pool.map(begun, works)]
 
 
 def rule(rule_id: str, tool: str = "find_order", effect: Any = None, **more: Any) -> InjectionRule:
