@@ -18,7 +18,6 @@ from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import TablesError
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.runtime import Simulation, SimulationError
-from simulator.seats.answers import failed
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
 from tests.simulator.runtime.desk import asked, response_of, waits
@@ -330,20 +329,3 @@ def test_an_answer_by_a_rule_is_flagged_where_it_breaks_an_invariant() -> None:
         assert sim.query("go", wait=PATIENCE)
         (flag,) = sim.environment.world().flags
         assert "stock >= 0" in flag.what[0]
-
-
-def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
-    """Whatever form the first not-found error had, the next call about the same id gets one too."""
-
-    def status_of(product_id: str) -> str:
-        """Return the status of a product."""
-        raise AssertionError("the real tool ran")
-
-    agent = agent_of(
-        [call("status_of", product_id="X")], [call("find_product", product_id="X")],
-        tools=[status_of, find_product],
-    )  # fmt: skip
-    with opened(agent) as sim:
-        request = asked(sim)
-        assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
-        assert "no such product" in str(waits(sim).draft)

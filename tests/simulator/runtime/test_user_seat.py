@@ -20,21 +20,6 @@ from tests.simulator.runtime.speaking import SCENARIO, desk, held, said, seat, s
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 
-def test_a_scenario_runs_by_itself_until_the_model_gives_its_stop_signal() -> None:
-    """The starting prompt, a message of the model, its stop signal: two turns, and the status says why it is over."""
-    model = speaker("I want a refund.")
-    with desk() as sim:
-        seat(sim, model, hold=False)
-        assert said(sim) == ["Where is my order?", "I want a refund."]
-        assert status(sim) == "stop_signal_detected"
-        assert not sim.view().user.may_go_on
-        asked: Any = model.asked[0]["contents"]
-        prompt = asked[0]["parts"][0]["text"]
-    assert "Ask for a refund; then you are done." in prompt
-    assert "user: Where is my order?\n\nclerk: reply 1" in prompt
-    assert len(model.asked) == 2
-
-
 def test_what_is_said_beside_the_stop_signal_is_dropped_unless_a_person_keeps_it() -> None:
     """ADK discards the whole message; here it does not go out by itself, a person may send it, and nobody is asked for another."""
     model = speaker("Thank you, that is all. </Finished>", "never said")
