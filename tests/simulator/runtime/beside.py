@@ -151,7 +151,7 @@ def _without_times(event: Any) -> Any:
     return {name: value for name, value in event.items() if name != "timestamp"}
 
 
-def same(make: Make, messages: Sequence[Message] = ("go",), max_llm_calls: int = 500) -> Played:
+def assert_same(make: Make, messages: Sequence[Message] = ("go",), max_llm_calls: int = 500) -> Played:
     """Play an agent both ways, which must not differ; return what the simulation does."""
     stock, ours = both(make, messages, max_llm_calls)
     assert differences(stock, ours) == []

@@ -48,8 +48,10 @@ class StandIn(BaseLlm):
         if inspect.isawaitable(given):
             given = await given
         for each in [given] if isinstance(given, (str, LlmResponse)) else given or ():
-            is_text = isinstance(each, str)
-            yield LlmResponse(content=types.ModelContent(each)) if is_text else each.model_copy(deep=True)
+            if isinstance(each, str):
+                yield LlmResponse(content=types.ModelContent(each))
+            else:
+                yield each.model_copy(deep=True)
 
     def respond(self, request: LlmRequest) -> Any:
         """Make something of a request."""

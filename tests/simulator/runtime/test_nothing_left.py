@@ -18,8 +18,6 @@ from simulator.runtime.adk.boundaries import seat_tool
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, let_the_loop_forget, opened
 from tests.simulator.runtime.traces import Traces
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
-
 
 @pytest.fixture(autouse=True)
 def _no_collector() -> Iterator[None]:

@@ -30,10 +30,6 @@ from tests.simulator.runtime.stage import (
     tool_requests,
 )
 
-# The agents that steer others are deprecated in ADK, and in use all the same.
-pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
-
-
 # ---------------------------------------------------------------- a person answers tools
 
 

@@ -15,7 +15,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from simulator.seats.answers import raised
-from tests.simulator.runtime.beside import Decision, Log, both, same
+from tests.simulator.runtime.beside import Decision, Log, assert_same, both
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, say
 from tests.simulator.runtime.watching import (
     AGENT_CALLBACKS,
@@ -49,7 +49,7 @@ def test_all_callbacks_of_an_agent_run_in_adks_order_with_adks_arguments(asynchr
             **watching(log, {"on_tool_error": ANSWERS["on_tool_error"]()}, asynchronous=asynchronous),
         )
 
-    ours = same(make, ["go", "again"])
+    ours = assert_same(make, ["go", "again"])
     names = [line[0] for line in ours.log]
     assert names[:6] == [
         "agent.before_agent",
@@ -76,11 +76,11 @@ def test_a_callback_that_answers_is_honoured(name: str) -> None:
         agent = clerk(log, *turns_for(name), answering={"on_tool_error": {"own": 1}})
         return app_of(log, agent, {name: ANSWERS[name]()})
 
-    ours = same(make)
+    ours = assert_same(make)
     assert ours.errors == [None]
     if name in AGENT_CALLBACKS:
         answering = {"on_tool_error": ANSWERS["on_tool_error"](), name: ANSWERS[name]()}
-        ours = same(lambda log: clerk(log, *turns_for(name), answering=answering))
+        ours = assert_same(lambda log: clerk(log, *turns_for(name), answering=answering))
         assert ("answered" if "tool" in name else "said by") in str(ours.events)
 
 
@@ -92,7 +92,7 @@ def test_a_callback_that_raises_ends_the_turn_as_in_adk(name: str) -> None:
     def fall(**_given: Any) -> None:
         raise ZeroDivisionError(f"in {name}")
 
-    ours = same(lambda log: clerk(log, FIND, answering={name: fall}), ["go", "again"])
+    ours = assert_same(lambda log: clerk(log, FIND, answering={name: fall}), ["go", "again"])
     assert ours.errors[0] == f"ZeroDivisionError: in {name}"
 
 
@@ -114,7 +114,7 @@ def test_callbacks_change_requests_arguments_and_state_as_in_adk() -> None:
         answering = {"before_model": instruct, "before_tool": redirect, "after_tool": enrich}
         return clerk(log, FIND, answering=answering)
 
-    ours = same(make, ["go", "again"])
+    ours = assert_same(make, ["go", "again"])
     assert ours.state == {"asked": 3, "redirected": True}
     assert ["find ran", "C-3"] in ours.log
     assert "'seen': True" in str(ours.events)
@@ -131,7 +131,7 @@ def test_lists_of_callbacks_stop_at_the_first_that_answers() -> None:
         listed: dict[str, Any] = {name: [each[name] for each in lists] for name in lists[0]}
         return clerk(log, FIND, **listed)
 
-    ours = same(make)
+    ours = assert_same(make)
     before = [line[0] for line in ours.log if line[0].endswith("before_tool")]
     assert before == ["one.before_tool", "two.before_tool"]
 
@@ -148,14 +148,14 @@ def test_the_confirmation_gate_works_as_in_adk(confirmed: bool, needed: Any) -> 
         tools = [FunctionTool(tools_of(log)[0], require_confirmation=needed)]
         return app_of(log, agent_of(FIND, tools=tools, **watching(log)))
 
-    ours = same(make, ["go", Decision(confirmed), "again"])
+    ours = assert_same(make, ["go", Decision(confirmed), "again"])
     assert ours.log.count(["find ran", "B-2"]) == int(confirmed)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_max_llm_calls_ends_the_turn_as_in_adk(limit: int) -> None:
     """The call of the model beyond the limit raises ADK's own error after the same events; a next query works."""
-    ours = same(lambda log: clerk(log, *[FIND] * 4), ["go", "again"], max_llm_calls=limit)
+    ours = assert_same(lambda log: clerk(log, *[FIND] * 4), ["go", "again"], max_llm_calls=limit)
     assert (ours.errors[0] or "").startswith("LlmCallsLimitExceededError")
 
 
@@ -199,7 +199,7 @@ SHAPES: dict[str, Callable[[Log], BaseAgent]] = {
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_every_shape_of_agent_behaves_as_in_adk(shape: str) -> None:
     """Callbacks, also those of plugins, events, errors and state are those of stock ADK."""
-    same(lambda log: app_of(log, SHAPES[shape](log)), ["go", "again"])
+    assert_same(lambda log: app_of(log, SHAPES[shape](log)), ["go", "again"])
 
 
 def test_parallel_calls_run_the_same_callbacks_for_each_call() -> None:
