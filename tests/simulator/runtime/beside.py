@@ -151,6 +151,13 @@ def _without_times(event: Any) -> Any:
     return {name: value for name, value in event.items() if name != "timestamp"}
 
 
+def assert_same(make: Make, messages: Sequence[Message] = ("go",), max_llm_calls: int = 500) -> Played:
+    """Play an agent both ways, which must not differ; return what the simulation does."""
+    stock, ours = both(make, messages, max_llm_calls)
+    assert differences(stock, ours) == []
+    return ours
+
+
 def differences(stock: Played, ours: Played) -> list[str]:
     """Return where two plays differ, one line each; empty where they are the same."""
     found: list[str] = []

@@ -8,6 +8,7 @@ import pytest
 
 from simulator.runtime import Simulation
 from simulator.runtime.answering.pipeline import Pipeline
+from tests.simulator.runtime.answering.going import answers_of
 from tests.simulator.runtime.stage import PATIENCE, call
 
 
@@ -43,12 +44,15 @@ def waits_noted(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
 def asked(sim: Simulation, query: str = "go") -> Any:
     """Let the user ask; return the one request that waits."""
     assert sim.query(query, wait=PATIENCE)
+    return waits(sim)
+
+
+def waits(sim: Simulation) -> Any:
+    """Return the one request that waits."""
     (request,) = sim.pending
     return request
 
 
 def response_of(sim: Simulation) -> Any:
     """Return what the agent saw as its last tool's answer, in the turns that have ended."""
-    events: Any = [event for turn in sim.session.turns for event in turn.events]
-    parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
-    return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part][-1]
+    return answers_of(sim)[-1]

@@ -200,7 +200,7 @@ def resumable_app(traces: Traces) -> App:
     return App(name="stage", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
 
 
-def input_schema(traces: Traces) -> BaseAgent:
+def asked_in_json(traces: Traces) -> BaseAgent:
     """An agent with an input schema, asked in JSON."""
     return agent_of([call("hit", mark="a")], tools=[traces.hit], input_schema=Order)
 
@@ -237,19 +237,19 @@ class Executing(BaseCodeExecutor):
 
     _traces: Traces = PrivateAttr()
 
+    @classmethod
+    def into(cls, traces: Traces) -> Executing:
+        """Make one that leaves its traces there."""
+        executor = cls()
+        executor._traces = traces
+        return executor
+
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
     ) -> CodeExecutionResult:
         """Leave a trace."""
         self._traces.hit(code_execution_input.code.strip())
         return CodeExecutionResult(stdout="real")
-
-
-def executor_of(traces: Traces) -> Executing:
-    """Make an executor."""
-    executor = Executing()
-    executor._traces = traces
-    return executor
 
 
 def coding(traces: Traces) -> BaseAgent:
@@ -263,7 +263,7 @@ def coding(traces: Traces) -> BaseAgent:
         return [say("done")] if answered else [call("hit", mark="a")]
 
     turns = [turn] * 8
-    return agent_of(*turns, tools=[traces.hit], code_executor=executor_of(traces))
+    return agent_of(*turns, tools=[traces.hit], code_executor=Executing.into(traces))
 
 
 def provided_instruction(traces: Traces) -> BaseAgent:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -57,7 +59,7 @@ async def used(tool: BaseTool, context: Any, mark: str = "past") -> None:
         await tool.run_async(args={"mark": mark}, tool_context=context)
 
 
-async def run_by_own_runner(hit: Hit) -> None:
+async def _run_by_own_runner(hit: Hit) -> None:
     """Let a runner of one's own run an agent that calls the tool."""
     runner = InMemoryRunner(agent_of([call(NAME, mark="own")], tools=[hit], name="inner"), app_name="own")
     session = await runner.session_service.create_session(app_name="own", user_id="own")
@@ -86,7 +88,7 @@ def own_runner(hit: Hit) -> BaseAgent:
     """A callback lets a runner of its own run another agent."""
 
     async def run(callback_context: Any) -> None:
-        await run_by_own_runner(hit)
+        await _run_by_own_runner(hit)
 
     return before(run)
 
@@ -102,13 +104,17 @@ class Announcing(TransferToAgentTool):
         return await super().run_async(args=args, tool_context=tool_context)
 
 
+def transferring(tool: BaseTool) -> BaseAgent:
+    """Make an agent that transfers by such a tool."""
+    turn = [call("transfer_to_agent", agent_name="desk")]
+    return agent_of(turn, tools=[tool], sub_agents=[agent_of(name="desk")])
+
+
 def transfer_with_code(hit: Hit) -> BaseAgent:
     """A tool that is made of ADK's own transfer, with code of its own."""
     tool = Announcing(["desk"])
     tool.hit = hit
-    return agent_of(
-        [call("transfer_to_agent", agent_name="desk")], tools=[tool], sub_agents=[agent_of(name="desk")]
-    )
+    return transferring(tool)
 
 
 class Renamed(TransferToAgentTool):
@@ -124,9 +130,7 @@ def transfer_with_function(hit: Hit) -> BaseAgent:
 
     tool = Renamed(["desk"])
     tool.func = announced
-    return agent_of(
-        [call("transfer_to_agent", agent_name="desk")], tools=[tool], sub_agents=[agent_of(name="desk")]
-    )
+    return transferring(tool)
 
 
 class Noting(AgentTool):
@@ -154,7 +158,7 @@ def own_runner_in_a_thread(hit: Hit) -> BaseAgent:
     """The same as `own_runner`, in a thread."""
 
     def run(callback_context: Any) -> None:
-        in_a_thread(lambda: run_by_own_runner(hit))
+        in_a_thread(lambda: _run_by_own_runner(hit))
 
     return before(run)
 
@@ -272,7 +276,7 @@ class StubSession(MCPSessionManager):
         return CallToolResult(content=[TextContent(type="text", text=self.hit(arguments["mark"]))])
 
 
-def mcp_tool(hit: Hit) -> McpTool:
+def _mcp_tool(hit: Hit) -> McpTool:
     """Make an MCP tool whose server is here."""
     schema: dict[str, Any] = {"type": "object", "properties": {"mark": {"type": "string"}}}
     return McpTool(
@@ -296,7 +300,7 @@ def mcp(hit: Hit) -> BaseAgent:
     """A callback calls an MCP tool."""
 
     async def run(callback_context: Any) -> None:
-        await used(mcp_tool(hit), Context(callback_context))
+        await used(_mcp_tool(hit), Context(callback_context))
 
     return before(run)
 
@@ -357,22 +361,11 @@ ASKED: dict[str, tuple[Way, str]] = {
 """Ways on which a seat is asked about the call, with the tool's name."""
 
 REFUSED: dict[str, Way] = {
-    way.__name__: way
-    for way in (
-        own_runner_in_a_thread,
-        own_runner_blocking,
-        callback,
-        callback_in_a_thread,
-        callback_in_a_worker,
-        plugin,
-        instruction,
-        node,
-        canonical_again,
-        canonical_late,
-        mcp,
-        authenticated,
-        class_made_meanwhile,
-        tool_calls_tool,
-    )
+    name: way
+    for name, way in vars(sys.modules[__name__]).items()
+    if inspect.isfunction(way)
+    and [*inspect.signature(way).parameters] == ["hit"]
+    and name not in ASKED
+    and not name.startswith("_")
 }
 """Ways on which the tool can only be refused, which fails the turn."""

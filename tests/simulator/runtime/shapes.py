@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -57,71 +59,23 @@ def _raises(request: ToolRequest) -> ToolAnswer:
     return raised("LookupError", f"no {request.tool_name}")
 
 
-_WAYS = (
-    ways.plain,
-    ways.asynchronous,
-    ways.generator,
-    ways.confirmed,
-    ways.confirmed_by_function,
-    ways.confirmed_in_toolset,
-    ways.parallel_calls,
-    ways.subclass,
-    ways.deep_copy,
-    ways.made_by_toolset,
-    ways.prefixed,
-    ways.agent_tool,
-    ways.agent_tool_without_plugins,
-    ways.agent_tool_with_answering_callback,
-    ways.answering_callback,
-    ways.transferred,
-    ways.inherited_model,
-    ways.sequential,
-    ways.looping,
-    ways.side_by_side,
-    ways.tool_in_graph,
-    ways.agent_in_graph,
-    ways.tool_run_by_node,
-    ways.graph_tool,
-    more_ways.unknown_tool,
-    more_ways.unknown_tool_healed,
-    more_ways.raising_tool,
-    more_ways.raising_model,
-    more_ways.raising_model_healed,
-    more_ways.not_json_state,
-    more_ways.writing_callbacks,
-    more_ways.app_with_plugin,
-    more_ways.output_schema,
-    more_ways.output_schema_with_tools,
-    more_ways.planning,
-    more_ways.coding,
-    more_ways.provided_instruction,
-    more_ways.repeating_ids,
-    more_ways.silent,
-    more_ways.quick_and_slow,
-    graph_ways.transferred_and_confirmed,
-    graph_ways.handed_back,
-    graph_ways.nested_agent_tools,
-    graph_ways.agent_tool_with_schemas,
-    graph_ways.searching,
-    graph_ways.escaping_loop,
-    graph_ways.merging,
-    graph_ways.single_turn,
-    graph_ways.task_mode,
-    graph_ways.made_at_run_time,
-    graph_ways.fan_out,
-    graph_ways.asking_graph,
-    graph_ways.asking_agent,
-    graph_ways.worker_graph,
-)
+def ways_in(*modules: ModuleType) -> dict[str, Callable[[Traces], Any]]:
+    """Return the ways that modules define, by name: their functions that are given traces, and nothing else."""
+    functions = [value for module in modules for value in vars(module).values() if inspect.isfunction(value)]
+    return {
+        function.__name__: function
+        for function in functions
+        if function.__module__ in {module.__name__ for module in modules}
+        and [*inspect.signature(function).parameters] == ["traces"]
+    }
+
 
 _PICTURE: JsonObject = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
 _PLAIN = Shape(ways.plain)
 
 SHAPES: dict[str, Shape] = {
-    **{way.__name__: Shape(way) for way in _WAYS},
-    "long_running": Shape(ways.long_running),
+    **{name: Shape(way) for name, way in ways_in(ways, more_ways, graph_ways).items()},
     "long_running_deferred": Shape(ways.long_running, answer=_defers),
-    "resumable_app": Shape(more_ways.resumable_app),
     "resumable_app_deferred": Shape(more_ways.resumable_app, answer=_defers),
     "rejected": Shape(ways.confirmed, confirmed=False),
     "rejected_after_transfer": Shape(graph_ways.transferred_and_confirmed, confirmed=False),
@@ -131,6 +85,6 @@ SHAPES: dict[str, Shape] = {
     "raised_in_parallel": Shape(ways.parallel_calls, answer=_raises),
     "streamed": Shape(more_ways.planning, streaming=True),
     "streamed_merging": Shape(graph_ways.merging, streaming=True),
-    "asked_in_json": Shape(more_ways.input_schema, queries=('{"number": "7"}',)),
+    "asked_in_json": Shape(more_ways.asked_in_json, queries=('{"number": "7"}',)),
     "asked_with_a_file": replace(_PLAIN, queries=({"parts": [{"text": "go"}, _PICTURE]},)),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from google.genai import types
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from simulator.base.json_values import JsonObject
 from simulator.runtime import Simulation
+from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, Scripted, agent_of, opened, say
 
 SCENARIO: JsonObject = {
@@ -70,7 +70,4 @@ def status(sim: Simulation) -> str | None:
 
 def until(condition: Any) -> None:
     """Wait until something is so."""
-    ends = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
+    wait_until(condition, what="it", seconds=PATIENCE)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import Field
 
@@ -26,6 +32,30 @@ Turn = list[types.Part] | Exception | Callable[[LlmRequest], list[types.Part]]
 
 PATIENCE = 60.0
 """Seconds after which a session that does not come to rest has failed its test."""
+
+
+class StandIn(BaseLlm):
+    """A model that gives what `does` makes of a request: responses or texts, one or several; a coroutine is waited for."""
+
+    model: str = "stand-in"
+    does: Callable[[LlmRequest], Any] = lambda _: None
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Give them."""
+        given = self.respond(llm_request)
+        if inspect.isawaitable(given):
+            given = await given
+        for each in [given] if isinstance(given, (str, LlmResponse)) else given or ():
+            if isinstance(each, str):
+                yield LlmResponse(content=types.ModelContent(each))
+            else:
+                yield each.model_copy(deep=True)
+
+    def respond(self, request: LlmRequest) -> Any:
+        """Make something of a request."""
+        return self.does(request)
 
 
 ASKED: list[str] = []
@@ -117,6 +147,14 @@ def opened(
     return Simulation.open(stage_config(agent), rules=rules, seats=seats, seed=seed, **more)
 
 
+@contextmanager
+def going(agent: Any, **more: Any) -> Iterator[Simulation]:
+    """Open a session of an agent in which the user has asked, and nothing goes on by itself any more."""
+    with opened(agent, **more) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        yield sim
+
+
 def resumed(journal: str | Journal, agent: Any, **more: Any) -> Simulation:
     """Resume a session with an agent, from its journal or from the JSON of that."""
     read = Journal.from_json(journal) if isinstance(journal, str) else journal
@@ -126,6 +164,19 @@ def resumed(journal: str | Journal, agent: Any, **more: Any) -> Simulation:
 def stage_config(agent: Any) -> SimulatedAgentConfig:
     """Configure an agent as all sessions here have it."""
     return SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+
+
+async def by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
+    """Let stock ADK run an agent or graph once, in a session `s`; return its events."""
+    app = App(name="stage", root_agent=agent, plugins=list(plugins))
+    async with InMemoryRunner(app=app) as runner:
+        return await runner.run_debug("go", session_id="s", quiet=True)
+
+
+def let_the_loop_forget() -> None:
+    """Run something else on the loop's thread, which lets go of the task that it ran before."""
+    with opened(agent_of()) as other:
+        other.wait()
 
 
 def _players(players: Any) -> Any:

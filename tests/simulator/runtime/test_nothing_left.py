@@ -15,10 +15,8 @@ from google.adk.tools.function_tool import FunctionTool
 
 from simulator.runtime import Simulation
 from simulator.runtime.adk.boundaries import seat_tool
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, let_the_loop_forget, opened
 from tests.simulator.runtime.traces import Traces
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
@@ -54,38 +52,20 @@ def test_a_session_that_is_closed_is_gone(play: Callable[[Simulation], None]) ->
         play(sim)
         journal = weakref.ref(sim.journal)
     del sim
-    _let_the_loop_forget()
+    let_the_loop_forget()
     assert journal() is None
 
 
-def _let_the_loop_forget() -> None:
-    """Run something else on the loop's thread, which lets go of the task that it ran before."""
-    with opened(agent_of()) as other:
-        other.wait()
-
-
-def test_a_seated_tool_is_gone_with_its_last_name() -> None:
-    """ADK makes its tools anew for every request."""
+def test_a_seated_tool_is_gone_with_its_last_name_and_its_method_says_so() -> None:
+    """ADK makes its tools anew for every request. The method must not run anything else."""
     tool = FunctionTool(func=Traces().hit)
     seat_tool(tool)
-    itself = weakref.ref(tool)
+    run, itself = tool.run_async, weakref.ref(tool)
     del tool
     assert itself() is None
-
-
-def test_the_method_of_a_seated_tool_that_is_gone_says_so() -> None:
-    """It cannot run what it belongs to any more; it must not run anything else."""
-    tool = FunctionTool(func=Traces().hit)
-    seat_tool(tool)
-    run = tool.run_async
-    del tool
     nothing: Any = None
     with pytest.raises(ReferenceError, match="the tool"):
-        asyncio.run(_awaited(run(args={"mark": "a"}, tool_context=nothing)))
-
-
-async def _awaited(work: Any) -> None:
-    await work
+        asyncio.run(run(args={"mark": "a"}, tool_context=nothing))
 
 
 @pytest.mark.long

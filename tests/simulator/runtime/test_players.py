@@ -12,60 +12,51 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from simulator.facts import Deferred
+from simulator.facts import Deferred, Returned
 from simulator.runtime import SimulationError
-from simulator.seats.answers import ToolAnswer, failed, raised, returned, said
+from simulator.seats.answers import CodeAnswer, ToolAnswer, failed, raised, returned, said
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState
-from tests.simulator.runtime.desk import FIND, asked, breaks, find, other, response_of
+from tests.simulator.runtime.desk import FIND, asked, find, other, response_of
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
     call,
     entries,
+    going,
     opened,
     say,
     tool_facts,
     tool_requests,
 )
 
-# The agents that steer others are deprecated in ADK, and in use all the same.
-pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
-
-
 # ---------------------------------------------------------------- a person answers tools
 
 
 @pytest.mark.parametrize(
-    ("value", "seen"),
+    ("answer", "seen"),
     [
-        ({"nested": {"list": [{"deep": 1}]}, "ä": "ß"}, {"nested": {"list": [{"deep": 1}]}, "ä": "ß"}),
-        ({}, {}),
-        ([1, "two", None], {"result": [1, "two", None]}),
-        (0, {"result": 0}),
-        (None, {"result": None}),
-        ("", {"result": ""}),
+        (returned({"list": [{"deep": 1}], "ä": "ß"}), {"list": [{"deep": 1}], "ä": "ß"}),
+        (returned({}), {}),
+        (returned([1, "two", None]), {"result": [1, "two", None]}),
+        (returned(0), {"result": 0}),
+        (returned(None), {"result": None}),
+        (returned(""), {"result": ""}),
+        (failed(404, "none"), {"error_code": 404, "error_message": "none"}),
+        (failed("NOT_FOUND", "none"), {"error_code": "NOT_FOUND", "error_message": "none"}),
     ],
 )
-def test_the_agent_sees_any_value_that_a_person_returns(value: Any, seen: Any) -> None:
-    """A dict arrives as it is, anything else as `{"result": value}`; the timeline has the value itself."""
+def test_the_agent_sees_any_value_or_error_that_a_person_gives(answer: ToolAnswer, seen: Any) -> None:
+    """A dict arrives as it is, anything else as `{"result": value}`; the timeline has the value itself, and calls an error one."""
     with opened(agent_of(FIND, tools=[find])) as sim:
-        assert sim.answer(asked(sim), returned(value), wait=PATIENCE)
+        assert sim.answer(asked(sim), answer, wait=PATIENCE)
         assert response_of(sim) == seen
-        (output,) = entries(sim, "tool_output")
-        assert output.result == value
-        assert output.provenance.source == "written"
-        assert sim.session.state is SessionState.COMPLETED
-
-
-@pytest.mark.parametrize("code", [404, "NOT_FOUND"])
-def test_a_person_answers_with_an_error_dict(code: int | str) -> None:
-    """A failure is ADK's error dict for the agent, and an error in the timeline; the agent goes on."""
-    with opened(agent_of(FIND, tools=[find])) as sim:
-        assert sim.answer(asked(sim), failed(code, "no such order"), wait=PATIENCE)
-        assert response_of(sim) == {"error_code": code, "error_message": "no such order"}
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == (str(code), "no such order")
+        (entry,) = entries(sim, "tool_output", "tool_error")
+        if isinstance(answer.outcome, Returned):
+            assert (entry.type, entry.result) == ("tool_output", answer.outcome.value)
+        else:
+            assert (entry.error_type, entry.error_message) == (str(seen["error_code"]), "none")
+        assert entry.provenance.source == "written"
         assert sim.session.state is SessionState.COMPLETED
 
 
@@ -112,6 +103,7 @@ def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stay
         request, version = asked(sim), len(sim.journal)
         for answer, words in (
             (said("text"), "is a tool"),
+            (CodeAnswer(stdout="hi"), "is a tool"),
             ({"not json": {1, 2}}, "answer to find"),
             (float("nan"), "answer to find"),
             (ToolAnswer(outcome=Deferred()), "not long-running"),
@@ -131,8 +123,7 @@ def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stay
 def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
     """All calls of a turn are pending at once; answered last to first they give one response in their order."""
     calls = [call("find", order_id=f"A-{number}") for number in range(5)]
-    with opened(agent_of(calls, tools=[find])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[find])) as sim:
         assert [request.arguments["order_id"] for request in tool_requests(sim)] == [
             f"A-{n}" for n in range(5)
         ]
@@ -148,42 +139,11 @@ def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
 # ---------------------------------------------------------------- real, refuse, and swaps
 
 
-def test_real_and_refuse_and_person_by_tool() -> None:
-    """Each tool has its own player: one really answers, one is refused, everybody else is a person's."""
-    calls = [call("find", order_id="A-1"), call("other", order_id="B-2"), call("breaks")]
-    agent = agent_of(calls, tools=[find, other, breaks])
-    with opened(agent, tools={"find": "real", "other": "refuse"}) as sim:
-        request = asked(sim)
-        assert request.tool_name == "breaks"
-        assert sim.answer(request, {"fine": True}, wait=PATIENCE)
-        by_tool = {fact.tool_name: fact for fact in tool_facts(sim)}
-        assert {name: fact.provenance.source for name, fact in by_tool.items()} == {
-            "find": "real",
-            "other": "refused",
-            "breaks": "written",
-        }
-        assert entries(sim, "tool_error")[0].error_type == "refused"
-
-
-def test_a_real_tools_exception_ends_in_the_timeline_and_the_session_goes_on() -> None:
-    """What a real tool raises is an error entry and a failed turn; the next query works."""
-    with opened(agent_of([call("breaks")], tools=[breaks]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
-        (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == ("ConnectionError", "the line is dead")
-        assert error.provenance.source == "real"
-        assert len(entries(sim, "turn_failed")) == 1
-        sim.set_player("tool", "person")
-        assert sim.answer(asked(sim, "again"), {"ok": 1}, wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-
-
 @pytest.mark.parametrize(("player", "source"), [("real", "real"), ("refuse", "refused")])
 def test_a_swap_takes_the_pending_calls_along(player: Any, source: str) -> None:
     """Who sits down in the middle of a session answers what is pending; a target leaves other tools alone."""
     calls = [call("find", order_id="A-1"), call("other", order_id="B-2")]
-    with opened(agent_of(calls, tools=[find, other])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(calls, tools=[find, other])) as sim:
         assert sim.set_player("tool", player, "other", wait=PATIENCE)
         assert [request.tool_name for request in tool_requests(sim)] == ["find"]
         assert [fact.provenance.source for fact in tool_facts(sim)] == [source]
@@ -205,8 +165,7 @@ def test_real_calls_in_parallel_run_one_after_the_other() -> None:
         return number
 
     agent = agent_of([call("slow", number=number) for number in range(4)], tools=[slow])
-    with opened(agent, tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="real") as sim:
         assert len(tool_facts(sim)) == 4
     assert most == [1]
 
@@ -217,8 +176,7 @@ def test_real_calls_in_parallel_run_one_after_the_other() -> None:
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_the_person_confirms_or_rejects(confirmed: bool) -> None:
     """ADK's confirmation is an open call of the user; yes leads to the tool's player, no to ADK's rejection."""
-    with opened(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
         (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
         assert sim.confirm(open_call.call_id, confirmed, wait=PATIENCE)
         assert len(sim.pending) == int(confirmed)
@@ -242,15 +200,17 @@ def test_a_confirmations_payload_reaches_the_tool() -> None:
             return {"waiting": True}
         return tool_context.tool_confirmation.payload
 
-    with opened(agent_of([call("pay", amount=5)], tools=[pay]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("pay", amount=5)], tools=[pay]), tools="real") as sim:
         (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
         assert sim.confirm(open_call.call_id, confirmed=True, payload={"limit": 3}, wait=PATIENCE)
         assert response_of(sim) == {"limit": 3}
 
 
-def test_a_long_running_call_is_answered_now_and_again_later() -> None:
-    """A first answer goes to the agent at once; a reply in a later turn gives the result."""
+@pytest.mark.parametrize(
+    "first", [returned({"ticket": 7}), ToolAnswer(outcome=Deferred())], ids=["answered", "left open"]
+)
+def test_a_long_running_call_gets_its_result_in_a_later_turn(first: ToolAnswer) -> None:
+    """A first answer goes to the agent at once, without one the turn ends open; the late reply is what the agent goes on with."""
 
     def turn(request: LlmRequest) -> list[types.Part]:
         return [say(f"seen: {request.contents[-1].parts}")]
@@ -259,20 +219,10 @@ def test_a_long_running_call_is_answered_now_and_again_later() -> None:
         request = asked(sim)
         assert isinstance(request, ToolRequest)
         assert request.is_long_running
-        assert sim.answer(request, {"ticket": 7}, wait=PATIENCE)
+        assert sim.answer(request, first, wait=PATIENCE)
         (open_call,) = sim.session.open_calls
-        assert open_call.answered
-        assert sim.reply(open_call.call_id, {"result": "shipped"}, wait=PATIENCE)
-        assert entries(sim, "user_reply")[0].response == {"result": "shipped"}
+        assert open_call.answered is isinstance(first.outcome, Returned)
+        assert sim.reply(open_call.call_id, "shipped", wait=PATIENCE)
+        assert entries(sim, "user_reply")[0].response == {"result": "shipped"} == response_of(sim)
         assert "shipped" in entries(sim, "final_response")[-1].content
-
-
-def test_a_long_running_call_can_be_left_open() -> None:
-    """Without a first answer the turn ends open; the late reply is what the agent goes on with."""
-    with opened(agent_of(FIND, tools=[LongRunningFunctionTool(find)])) as sim:
-        assert sim.answer(asked(sim), ToolAnswer(outcome=Deferred()), wait=PATIENCE)
-        (open_call,) = sim.session.open_calls
-        assert not open_call.answered
-        assert sim.reply(open_call.call_id, "late", wait=PATIENCE)
-        assert response_of(sim) == {"result": "late"}
         assert sim.session.state is SessionState.COMPLETED

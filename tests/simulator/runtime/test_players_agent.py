@@ -97,16 +97,6 @@ def test_a_model_that_raises_while_held_leaves_the_turn_to_the_person() -> None:
         assert sim.session.state is SessionState.COMPLETED
 
 
-def test_a_models_error_ends_in_the_timeline_and_the_session_goes_on() -> None:
-    """What the model raises is an entry and a failed turn; the next query works."""
-    with opened(agent_of(RuntimeError("no quota"))) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        assert entries(sim, "model_error")[0].error_message == "no quota"
-        assert entries(sim, "turn_failed")[0].error_type == "RuntimeError"
-        assert sim.query("again", wait=PATIENCE)
-        assert sim.session.state is SessionState.COMPLETED
-
-
 def test_the_agents_seat_is_swapped_in_the_middle_of_a_turn() -> None:
     """A pending turn goes to the model when it sits down, to be held when asked, and back to the person."""
     agent = agent_of(FIND, [say("done by model")], tools=[find])

@@ -18,10 +18,9 @@ from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import TablesError
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.runtime import Simulation, SimulationError
-from simulator.seats.answers import failed
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told
-from tests.simulator.runtime.desk import asked, response_of
+from tests.simulator.runtime.desk import asked, response_of, waits
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, resumed, tool_facts
 
 
@@ -86,11 +85,11 @@ def test_an_edit_is_a_fact_that_the_waiting_draft_follows_and_an_undo_takes_back
         sim.environment.give_data(DATA)
         request = asked(sim)
         sim.environment.edit(put("P-1", stock=0))
-        assert _one(sim).draft["stock"] == 0
+        assert waits(sim).draft["stock"] == 0
         assert sim.undo()
         assert table(sim)["P-1"]["stock"] == 12
-        assert _one(sim).draft["stock"] == 12
-        assert _one(sim).key == request.key
+        assert waits(sim).draft["stock"] == 12
+        assert waits(sim).key == request.key
 
 
 def test_a_thing_is_renamed_wherever_it_is_named() -> None:
@@ -203,7 +202,7 @@ def test_an_output_schema_that_is_set_holds_for_the_drafts() -> None:
 
 
 def test_tools_share_what_they_remember_and_it_can_be_cleared() -> None:
-    """Calls under one state key are remembered up to the bound, and forgotten when it is cleared."""
+    """Calls under one state key are remembered up to the bound, and forgotten when it is cleared: a step that an undo takes back."""
     tools = {
         "find_product": ToolSettings(
             name="find_product", share_state_id="shop", initial_state_description="It is Monday."
@@ -216,6 +215,9 @@ def test_tools_share_what_they_remember_and_it_can_be_cleared() -> None:
         assert (state.key, state.initial_state, len(state.calls)) == ("shop", "It is Monday.", 2)
         sim.environment.clear_state("shop")
         assert sim.environment.world().states == ()
+        assert sim.undo()
+        assert len(sim.environment.world().states[0].calls) == 2
+        assert len(tool_facts(sim)) == 3
 
 
 # ---------------------------------------------------------------- connections
@@ -292,11 +294,6 @@ def test_declarations_that_cannot_be_are_refused() -> None:
         assert sim.environment.now.declared == ()
 
 
-def _one(sim: Simulation) -> Any:
-    (request,) = sim.pending
-    return request
-
-
 # ---------------------------------------------------------------- what several calls have to do with each other
 
 
@@ -323,18 +320,6 @@ def test_parallel_calls_that_make_things_give_them_ids_of_their_own(player: str)
         assert sim.environment.world().flags == ()
 
 
-def test_a_cleared_state_is_a_step_that_an_undo_takes_back() -> None:
-    """What was forgotten is remembered again, and the answer before stays."""
-    with opened(shop(ASKS)) as sim:
-        request = asked(sim)
-        assert sim.answer(request, {"product_id": "P-1", "name": "Mug", "stock": 1}, wait=PATIENCE)
-        sim.environment.clear_state("find_product")
-        assert sim.environment.world().states == ()
-        assert sim.undo()
-        assert len(sim.environment.world().states[0].calls) == 1
-        assert len(tool_facts(sim)) == 1
-
-
 def test_an_answer_by_a_rule_is_flagged_where_it_breaks_an_invariant() -> None:
     """A rule says what it says on purpose, and the world shows all the same that an invariant is broken by it."""
     broken = ResponseEffect(value={"product_id": "P-1", "name": "Mug", "stock": -1})
@@ -344,20 +329,3 @@ def test_an_answer_by_a_rule_is_flagged_where_it_breaks_an_invariant() -> None:
         assert sim.query("go", wait=PATIENCE)
         (flag,) = sim.environment.world().flags
         assert "stock >= 0" in flag.what[0]
-
-
-def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
-    """Whatever form the first not-found error had, the next call about the same id gets one too."""
-
-    def status_of(product_id: str) -> str:
-        """Return the status of a product."""
-        raise AssertionError("the real tool ran")
-
-    agent = agent_of(
-        [call("status_of", product_id="X")], [call("find_product", product_id="X")],
-        tools=[status_of, find_product],
-    )  # fmt: skip
-    with opened(agent) as sim:
-        request = asked(sim)
-        assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
-        assert "no such product" in str(_one(sim).draft)

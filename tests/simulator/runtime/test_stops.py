@@ -1,21 +1,18 @@
-"""Delicate spots: stopping and closing at any moment, one agent in two sessions, commands at a wrong time."""
+"""Delicate spots: stopping and closing at any moment, also where code swallows its cancellation; one agent in two sessions."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from pydantic import PrivateAttr
 
 from simulator.facts import TurnEnded
 from simulator.runtime import Simulation, SimulationError
@@ -23,9 +20,11 @@ from tests.harness.processes import wait_until
 from tests.simulator.runtime.more_ways import coding
 from tests.simulator.runtime.stage import (
     PATIENCE,
+    StandIn,
     agent_of,
     answer_all,
     call,
+    going,
     opened,
     play,
     resumed,
@@ -39,9 +38,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflo
 
 
 class Gate:
-    """Something real that is entered, and does not come out before it is let out."""
+    """Something real that is entered, and does not come out before it is let out or cancelled.
 
-    def __init__(self) -> None:
+    On the loop it may swallow its cancellation, make another error of it, or hang again.
+    """
+
+    def __init__(self, how: str = "") -> None:
+        self.how = how
         self.entered = threading.Event()
         self.let_out = threading.Event()
 
@@ -51,54 +54,53 @@ class Gate:
         assert self.let_out.wait(PATIENCE)
         return "late"
 
-    async def hang_later(self) -> str:
+    async def wait(self, **_: Any) -> None:
         """Hang on the loop."""
         self.entered.set()
-        await asyncio.sleep(PATIENCE)
-        return "never"
+        while True:
+            try:
+                await asyncio.sleep(2 * PATIENCE)
+            except asyncio.CancelledError as cancelled:
+                if self.how == "other error":
+                    raise RuntimeError("cancelled, in other words") from cancelled
+                if self.how == "swallowed":
+                    return
+                if not self.how:
+                    raise
+
+    async def hang_later(self) -> str:
+        """Hang on the loop, and say something."""
+        await self.wait()
+        return "late"
 
 
-class Hanging(BaseLlm):
-    """A model that hangs."""
-
-    model: str = "hanging"
-    _gate: Gate = PrivateAttr()
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Hang."""
-        await self._gate.hang_later()
-        yield LlmResponse()
+_WHERE: dict[str, Callable[[Gate], LlmAgent]] = {
+    "thread": lambda gate: agent_of([call("hang")], tools=[gate.hang]),
+    "tool": lambda gate: agent_of([call("hang_later")], tools=[gate.hang_later]),
+    "model": lambda gate: LlmAgent(name="clerk", model=StandIn(does=lambda _: gate.hang_later())),
+    "callback": lambda gate: agent_of([say("done")], before_agent_callback=gate.wait),
+}
+_SWALLOWED = [(where, how) for where in ("tool", "model", "callback") for how in ("swallowed", "other error")]
+_RUNNING = [("thread", ""), ("tool", ""), ("model", ""), *_SWALLOWED]
 
 
-def _sync_tool(gate: Gate) -> Simulation:
-    return opened(agent_of([call("hang")], tools=[gate.hang]), tools="real")
+def _playing(where: str, how: str = "") -> tuple[Simulation, Gate]:
+    """Let an agent play until its code hangs."""
+    gate = Gate(how)
+    sim = opened(_WHERE[where](gate), tools="real")
+    assert not sim.query("go", wait=0)
+    assert gate.entered.wait(PATIENCE)
+    return sim, gate
 
 
-def _async_tool(gate: Gate) -> Simulation:
-    return opened(agent_of([call("hang_later")], tools=[gate.hang_later]), tools="real")
-
-
-def _model(gate: Gate) -> Simulation:
-    model = Hanging()
-    model._gate = gate
-    return opened(LlmAgent(name="clerk", model=model))
-
-
-_RUNNING = [_sync_tool, _async_tool, _model]
-
-
-@pytest.mark.parametrize("opening", _RUNNING)
-def test_stop_ends_what_is_running(opening: Callable[[Gate], Simulation]) -> None:
-    """A turn in which something real hangs can be stopped; the stop stands in the timeline, no answer does, and rest is rest."""
-    gate = Gate()
-    with opening(gate) as sim:
-        assert not sim.query("go", wait=0)
-        assert gate.entered.wait(PATIENCE)
+@pytest.mark.parametrize(("where", "how"), _RUNNING)
+def test_stop_ends_what_is_running(where: str, how: str) -> None:
+    """A turn in which something real hangs can be stopped; the stop stands in the timeline, no answer does but that of code which swallows it."""
+    sim, gate = _playing(where, how)
+    with sim:
         view = sim.view()
         assert view.busy
-        assert len(view.running) == 1
+        assert len(view.running) == (where != "callback")
         sim.stop()
         gate.let_out.set()
         view = sim.view()
@@ -107,12 +109,31 @@ def test_stop_ends_what_is_running(opening: Callable[[Gate], Simulation]) -> Non
         assert view.pending == ()
         assert view.session.turns[-1].stopped
         happened = [entry.type for entry in view.session.history if entry.type != "session_note"]
-        called = [] if opening is _model else ["tool_call"]
-        assert happened == ["user_query", *called, "turn_failed"]
+        called = ["tool_call"] if where in {"thread", "tool"} else []
+        assert how or happened == ["user_query", *called, "turn_failed"]
         assert view.session.state.value == "awaiting_query"
-        head = view.head
         assert sim.wait(PATIENCE)
-        assert sim.view().head == head, "the late result of what was stopped changes nothing"
+        assert sim.view().head == view.head, "the late result of what was stopped changes nothing"
+        sim.set_player("agent", "person")
+        assert not sim.session.is_running
+
+
+@pytest.mark.parametrize(("where", "how"), _SWALLOWED)
+def test_an_undo_takes_back_the_turn_that_runs(where: str, how: str) -> None:
+    """To before the query, whatever the code makes of its cancellation."""
+    sim, _ = _playing(where, how)
+    with sim:
+        sim.undo()
+        assert not sim.session.turns
+
+
+def test_code_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop says that it cannot end the turn, after some attempts, and does not hang itself."""
+    for module in ("session_engine", "adk.task_cancellation"):
+        monkeypatch.setattr(f"simulator.runtime.{module}.PATIENCE_WITH_CANCELLATION", 0.01)
+    sim, _ = _playing("callback", "never")
+    with pytest.raises(SimulationError, match="ignores cancellation"):
+        sim.stop()
 
 
 def test_a_long_running_call_that_was_stopped_takes_no_late_result() -> None:
@@ -131,36 +152,24 @@ def _slow() -> None:
     """Take days."""
 
 
-@pytest.mark.parametrize("opening", _RUNNING)
-def test_close_while_something_runs_writes_nothing(opening: Callable[[Gate], Simulation]) -> None:
-    """Closing drops the turn without a word in the journal."""
-    gate = Gate()
-    sim = opening(gate)
-    sim.query("go", wait=0)
-    assert gate.entered.wait(PATIENCE)
+@pytest.mark.parametrize(("where", "how"), _RUNNING)
+def test_close_while_something_runs_writes_nothing(where: str, how: str) -> None:
+    """Closing drops the turn without a word in the journal. A real call that was cut off may have run: a person decides."""
+    sim, gate = _playing(where, how)
     text = sim.journal.to_json()
     sim.close()
     gate.let_out.set()
     sim.close()
     assert sim.wait(0)
     assert sim.journal.to_json() == text
-
-
-def test_a_real_call_that_was_cut_off_is_never_run_again_by_itself() -> None:
-    """After a close in the middle of a real tool, a person decides: it may have run."""
-    gate = Gate()
-    sim = _sync_tool(gate)
-    sim.query("go", wait=0)
-    assert gate.entered.wait(PATIENCE)
-    sim.close()
-    gate.let_out.set()
     again = Gate()
-    with resumed(sim.journal.to_json(), agent_of([call("hang")], tools=[again.hang])) as sim:
-        (request,) = tool_requests(sim)
-        assert request.may_have_run
-        assert not again.entered.is_set()
-        assert sim.answer(request, "it did", wait=PATIENCE)
-        assert sim.session.state.value == "completed"
+    if where == "thread":
+        with resumed(text, _WHERE[where](again)) as sim:
+            (request,) = tool_requests(sim)
+            assert request.may_have_run
+            assert not again.entered.is_set()
+            assert sim.answer(request, "it did", wait=PATIENCE)
+            assert sim.session.state.value == "completed"
 
 
 _PENDING: list[Callable[[Traces], Any]] = [plain, confirmed, parallel_calls, side_by_side, coding]
@@ -174,13 +183,15 @@ def _until_pending(sim: Simulation) -> None:
 
 @pytest.mark.parametrize("way", _PENDING)
 def test_stop_while_a_person_thinks(way: Callable[[Traces], Any]) -> None:
-    """A turn that waits for a person (parallel calls in part answered, code, an approval) is stopped, and a new query runs."""
+    """A turn that waits for a person (parallel calls in part answered, code, an approval) is stopped, a new query runs, and a resume shows the stop."""
     traces = Traces()
     with opened(way(traces)) as sim:
         _until_pending(sim)
         if sim.session.is_running:
             sim.stop()
         assert sim.pending == ()
+        with resumed(sim.journal.to_json(), way(traces)) as again:
+            assert again.session == sim.session
         assert sim.query("again", wait=PATIENCE)
         answer_all(sim)
         assert not sim.view().busy
@@ -297,22 +308,8 @@ def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
         tool_context.state["seen"] = {"b", "a"}
         return "ok"
 
-    with opened(agent_of([call("stamp")], tools=[stamp]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("stamp")], tools=[stamp]), tools="real") as sim:
         assert sim.session.current_state == {"seen": ["a", "b"]}
         assert any("'seen'" in problem for problem in sim.view().problems)
         assert sim.query("and now", wait=PATIENCE)
         assert not sim.view().problems, "those of the turn before are told no longer"
-
-
-def test_a_stopped_session_is_resumed_as_stopped() -> None:
-    """The stop is a fact: a resume shows it, runs nothing, and takes a new query."""
-    with opened(plain(Traces())) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        sim.stop()
-        session, text = sim.session, sim.journal.to_json()
-    with resumed(text, plain(Traces())) as sim:
-        assert sim.session == session
-        sim.set_player("tool", "real")
-        assert sim.query("again", wait=PATIENCE)
-        assert sim.session.state.value == "completed"

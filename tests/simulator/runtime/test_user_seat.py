@@ -20,21 +20,6 @@ from tests.simulator.runtime.speaking import SCENARIO, desk, held, said, seat, s
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 
-def test_a_scenario_runs_by_itself_until_the_model_gives_its_stop_signal() -> None:
-    """The starting prompt, a message of the model, its stop signal: two turns, and the status says why it is over."""
-    model = speaker("I want a refund.")
-    with desk() as sim:
-        seat(sim, model, hold=False)
-        assert said(sim) == ["Where is my order?", "I want a refund."]
-        assert status(sim) == "stop_signal_detected"
-        assert not sim.view().user.may_go_on
-        asked: Any = model.asked[0]["contents"]
-        prompt = asked[0]["parts"][0]["text"]
-    assert "Ask for a refund; then you are done." in prompt
-    assert "user: Where is my order?\n\nclerk: reply 1" in prompt
-    assert len(model.asked) == 2
-
-
 def test_what_is_said_beside_the_stop_signal_is_dropped_unless_a_person_keeps_it() -> None:
     """ADK discards the whole message; here it does not go out by itself, a person may send it, and nobody is asked for another."""
     model = speaker("Thank you, that is all. </Finished>", "never said")
@@ -96,27 +81,23 @@ def test_the_limit_counts_the_first_message_and_is_never_passed(limit: int) -> N
         assert sim.view().user.seat.left == 0
 
 
-def test_without_a_model_the_starting_prompt_goes_out_and_then_a_person_is_asked() -> None:
-    """The words say why; what the person says then is a turn like any other, and the scenario asks again after it."""
-    with desk() as sim:
-        seat(sim, config={"model": ""}, hold=False)
-        assert said(sim) == ["Where is my order?"]
-        user = sim.view().user
-        assert (status(sim), user.may_go_on) == ("failed", True)
-        assert "No model" in user.words
-        assert sim.query("what next?", wait=PATIENCE)
-        assert status(sim) == "failed"
-
-
-def test_a_model_that_cannot_be_asked_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that ADK does not know, and ADK's default without a key, fail at once and kill nothing."""
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [({"model": ""}, "No model"), ({"model": "nobody-knows-me"}, "nobody-knows-me"), ({}, "API_KEY")],
+)
+def test_a_model_that_cannot_be_asked_is_told_in_words(
+    config: JsonObject, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None, one that ADK does not know, its default without a key: the starting prompt goes out, then a person is asked each time."""
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
-    for config in ({"model": "nobody-knows-me"}, {}):
-        with desk() as sim:
-            seat(sim, config=config, hold=False)
-            assert (said(sim), status(sim)) == (["Where is my order?"], "failed")
-            assert sim.view().user.words
+    with desk() as sim:
+        seat(sim, config=config, hold=False)
+        user = sim.view().user
+        assert (said(sim), status(sim), user.may_go_on) == (["Where is my order?"], "failed", True)
+        assert words in user.words
+        assert sim.query("what next?", wait=PATIENCE)
+        assert status(sim) == "failed"
 
 
 def test_a_failed_turn_holds_the_scenario_until_a_person_lets_it_go_on() -> None:
@@ -168,19 +149,6 @@ def test_a_script_says_its_messages_and_a_recording_says_where_they_come_from() 
             first = next(each for each in sim.session.history if isinstance(each, UserQuery))
             assert first.provenance
             assert first.provenance.source == source
-
-
-def test_a_script_that_was_said_begins_anew_and_one_that_was_not_goes_on() -> None:
-    """A person between two messages takes none away."""
-    script = ["one", "two"]
-    with desk() as sim:
-        assert sim.set_user("script", script=script, wait=PATIENCE)
-        assert sim.accept(wait=PATIENCE)
-        assert sim.set_user("person", wait=PATIENCE)
-        assert sim.query("between", wait=PATIENCE)
-        for _ in range(2):
-            assert sim.set_user("script", script=script, hold=False, wait=PATIENCE)
-        assert said(sim) == ["one", "between", "two", "one", "two"]
 
 
 def test_a_held_message_goes_out_without_being_made_again_when_it_need_not_be_held() -> None:

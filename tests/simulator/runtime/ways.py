@@ -95,7 +95,7 @@ def deep_copy(traces: Traces) -> BaseAgent:
 
 
 class Making(BaseToolset):
-    """A tool set that makes its tool anew whenever it is asked."""
+    """A tool set that makes its tool whenever it is asked."""
 
     def __init__(self, make: Callable[[], BaseTool], prefix: str | None = None) -> None:
         super().__init__(tool_name_prefix=prefix)
@@ -106,18 +106,6 @@ class Making(BaseToolset):
         return [self._make()]
 
 
-class Keeping(BaseToolset):
-    """A tool set that gives the same tool each time."""
-
-    def __init__(self, tool: BaseTool, prefix: str | None = None) -> None:
-        super().__init__(tool_name_prefix=prefix)
-        self._tool = tool
-
-    async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
-        """Return the tool."""
-        return [self._tool]
-
-
 def made_by_toolset(traces: Traces) -> BaseAgent:
     """A tool that a tool set makes at run time."""
     return agent_of([call("hit", mark="a")], tools=[Making(lambda: FunctionTool(traces.hit))])
@@ -125,7 +113,8 @@ def made_by_toolset(traces: Traces) -> BaseAgent:
 
 def prefixed(traces: Traces) -> BaseAgent:
     """ADK's prefixed copy of a tool set's tool, twice."""
-    toolset = Keeping(FunctionTool(traces.hit), prefix="my")
+    tool = FunctionTool(traces.hit)
+    toolset = Making(lambda: tool, prefix="my")
     return agent_of([call("my_hit", mark="a")], [call("my_hit", mark="b")], tools=[toolset])
 
 

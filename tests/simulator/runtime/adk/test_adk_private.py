@@ -17,7 +17,6 @@ import pytest
 from fastapi.openapi.models import OAuth2, OAuthFlows
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.apps import App
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.auth.auth_credential import AuthCredential, OAuth2Auth
 from google.adk.auth.auth_handler import AuthHandler
@@ -52,13 +51,8 @@ import simulator
 from simulator.runtime.adk import adk_private
 from simulator.runtime.adk.boundaries import seat_tool
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
-from tests.simulator.runtime.stage import (
-    Scripted,
-    agent_of,
-    call,
-    say,
-    scripted,
-)
+from tests.simulator.runtime.past_seats import Announcing, Renamed
+from tests.simulator.runtime.stage import Scripted, agent_of, by_adk, call, say, scripted
 
 
 class Answer(BaseModel):
@@ -74,15 +68,7 @@ def find(order_id: str = "A-1") -> str:
 
 def run_by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
     """Let stock ADK run an agent or graph once; return its events."""
-    return asyncio.run(_run_by_adk(App(name="stage", root_agent=agent, plugins=list(plugins))))
-
-
-async def _run_by_adk(app: App) -> list[Event]:
-    runner = InMemoryRunner(app=app)
-    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
-    message = types.Content(role="user", parts=[types.Part(text="go")])
-    running = runner.run_async(user_id="user", session_id="s", new_message=message)
-    return [event async for event in running]
+    return asyncio.run(by_adk(agent, *plugins))
 
 
 def offered(**agent: Any) -> dict[str, BaseTool]:
@@ -101,8 +87,8 @@ def noting_tools(seen: dict[str, BaseTool]) -> Callable[..., None]:
     return look
 
 
-def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: bool = False) -> Any:
-    """Return what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
+def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin) -> Any:
+    """Return what a function finds in the context of a tool that stock ADK runs."""
     found: list[Any] = []
 
     async def tool(tool_context: ToolContext) -> str:
@@ -111,11 +97,7 @@ def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: boo
         found.append(await result if inspect.isawaitable(result) else result)
         return "seen"
 
-    if graph:
-        edges = [(START, _nothing), (_nothing, FunctionTool(tool))]
-        run_by_adk(Workflow(name="graph", edges=edges), *plugins)
-    else:
-        run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
+    run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
     (seen,) = found
     return seen
 
@@ -158,24 +140,12 @@ def test_the_tool_that_ends_a_task_is_known() -> None:
     assert adk_private.is_steering(seen["finish_task"])
 
 
-class Announcing(TransferToAgentTool):
-    """A transfer with code of its own."""
-
-    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        """Transfer."""
-        return await super().run_async(args=args, tool_context=tool_context)
-
-
-class Shown(TransferToAgentTool):
-    """A transfer without."""
-
-
 def test_steering_tools_with_code_of_their_own_are_tools_like_any_other() -> None:
     """Only what ADK alone runs is left to ADK, whether the code is a class's or a function that was put there."""
     with_function = TransferToAgentTool(["desk"])
     with_function.func = find
-    assert [adk_private.has_own_code(tool) for tool in (Shown([]), AgentTool(agent_of()))] == [False, False]
-    assert [adk_private.is_steering(tool) for tool in (Shown([]), TransferToAgentTool([]))] == [True, True]
+    assert [adk_private.has_own_code(tool) for tool in (Renamed([]), AgentTool(agent_of()))] == [False, False]
+    assert [adk_private.is_steering(tool) for tool in (Renamed([]), TransferToAgentTool([]))] == [True, True]
     for tool in (Announcing([]), with_function, FunctionTool(find)):
         assert adk_private.has_own_code(tool)
         assert not adk_private.is_steering(tool)
@@ -219,15 +189,6 @@ def test_the_operation_of_an_openapi_tool_is_found_through_the_tools_around_it()
         assert "self._rest_api_tool = rest_api_tool" in (tools / f"{name}.py").read_text()
 
 
-def test_children_are_found_below_agents_and_in_graphs() -> None:
-    """Sub-agents and the nodes of a graph are below their parent."""
-    one, two = (LlmAgent(name=name, model=scripted()) for name in ("one", "two"))
-    assert list(adk_private.children_of(LlmAgent(name="root", sub_agents=[one, two]))) == [one, two]
-    worker = LlmAgent(name="worker", model=scripted(), mode="single_turn")
-    graph = Workflow(name="graph", edges=[(START, _nothing), (_nothing, worker)])
-    assert {"_nothing", "worker"} <= {node.name for node in adk_private.children_of(graph)}
-
-
 # ---------------------------------------------------------------- contexts
 
 
@@ -244,12 +205,6 @@ def test_a_tools_context_holds_its_invocation_and_its_actions() -> None:
     assert isinstance(own, EventActions)
     assert own is public
     assert own.state_delta == {"seen": 1}
-
-
-@pytest.mark.parametrize("graph", [False, True])
-def test_a_tool_in_a_graph_is_told_from_a_tool_of_an_agent(graph: bool) -> None:
-    """Only a tool that is a node itself stands in the graph."""
-    assert in_tool(adk_private.is_graph_tool, graph=graph) is graph
 
 
 def test_a_context_can_have_fewer_plugins_or_one_more() -> None:
@@ -273,11 +228,15 @@ def test_a_context_can_have_fewer_plugins_or_one_more() -> None:
 
 @pytest.mark.parametrize("graph", [True, False])
 def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
-    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other."""
-    seen: list[tuple[bool, bool]] = []
+    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other.
+
+    A tool that is a node itself is told from one of an agent.
+    """
+    seen: list[tuple[bool, ...]] = []
 
     def look(context: Any) -> None:
-        seen.append((adk_private.is_about_to_run(context), adk_private.is_about_to_run(copy.copy(context))))
+        about_to_run = (adk_private.is_about_to_run(each) for each in (context, copy.copy(context), None))
+        seen.append((*about_to_run, adk_private.is_graph_tool(context)))
 
     class Looks(BasePlugin):
         async def before_tool_callback(self, *, tool_context: ToolContext, **_: Any) -> None:
@@ -290,9 +249,7 @@ def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
         run_by_adk(Workflow(name="graph", edges=[(START, _nothing, FunctionTool(find))]), Looks("looks"))
     else:
         run_by_adk(agent_of([call("find")], tools=[find], before_tool_callback=own), Looks("looks"))
-    assert seen == [(True, False)] * (1 if graph else 2)
-    look(None)
-    assert seen[-1] == (False, False)
+    assert seen == [(True, False, False, graph)] * (1 if graph else 2)
 
 
 def test_what_stands_for_a_tool_that_a_model_made_up_is_known() -> None:
@@ -400,12 +357,14 @@ class Twice(BasePlugin):
                 yield event
 
 
-async def _texts(*plugins: BasePlugin) -> list[Any]:
-    """Return what an agent says in a run with these plugins."""
-    app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
-    async with InMemoryRunner(app=app) as runner:
-        events = await runner.run_debug("go", quiet=True)
+def said(events: list[Event]) -> list[Any]:
+    """Return all that is said."""
     return [part.text for event in events if event.content for part in event.content.parts or []]
+
+
+def texts(*plugins: BasePlugin) -> list[Any]:
+    """Return what an agent says in a run with these plugins."""
+    return said(run_by_adk(agent_of([say("first")], [say("second")]), *plugins))
 
 
 def test_a_plugin_goes_on_where_a_run_ended() -> None:
@@ -413,8 +372,8 @@ def test_a_plugin_goes_on_where_a_run_ended() -> None:
     adk_private.let_plugins_go_on()
     adk_private.let_plugins_go_on()
     assert isinstance(Twice("twice"), adk_private.GoesOn)
-    assert asyncio.run(_texts()) == ["first"]
-    assert asyncio.run(_texts(Twice("twice"))) == ["first", "second"]
+    assert texts() == ["first"]
+    assert texts(Twice("twice")) == ["first", "second"]
 
 
 def test_no_plugin_goes_on_with_a_run_that_is_watched() -> None:
@@ -436,7 +395,7 @@ def test_no_plugin_goes_on_with_a_run_that_is_watched() -> None:
     watch: Any = Watching()
     token = WATCH.set(watch)
     try:
-        assert asyncio.run(_texts(Twice("twice"))) == ["first"]
+        assert texts(Twice("twice")) == ["first"]
     finally:
         WATCH.reset(token)
 
@@ -444,14 +403,13 @@ def test_no_plugin_goes_on_with_a_run_that_is_watched() -> None:
 def test_a_run_that_was_handed_on_is_begun_with_the_plugin_that_goes_on() -> None:
     """One without such a plugin begins as it is."""
 
-    async def texts() -> list[Any]:
+    async def events() -> list[Event]:
         runner = InMemoryRunner(agent_of([say("first")]), app_name="stage")
         await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
         given = {"user_id": "user", "session_id": "s", "new_message": types.Content(parts=[say("go")])}
-        events = [event async for event in adk_private.going_on(runner, Runner.run_async, given)]
-        return [part.text for event in events if event.content for part in event.content.parts or []]
+        return [event async for event in adk_private.going_on(runner, Runner.run_async, given)]
 
-    assert asyncio.run(texts()) == ["first"]
+    assert said(asyncio.run(events())) == ["first"]
 
 
 def test_the_configuration_of_a_registered_user_simulator_is_found() -> None:
@@ -466,9 +424,11 @@ def test_all_that_a_root_reaches_is_walked_once() -> None:
     helper = LlmAgent(name="helper", model="none", instruction="Help.")
     child = LlmAgent(name="child", model="none", tools=[find, AgentTool(agent=helper)])
     root = LlmAgent(name="root", model="none", sub_agents=[child], tools=[AgentTool(agent=helper)])
+    assert list(adk_private.children_of(root)) == [child]
     assert [node.name for node in adk_private.all_below(root)] == ["root", "helper", "child"]
-    graph = Workflow(name="graph", edges=[(START, FunctionNode(func=find, name="first"))])
-    assert {"graph", "first"} <= {node.name for node in adk_private.all_below(graph)}
+    worker = LlmAgent(name="worker", model="none", mode="single_turn")
+    graph = Workflow(name="graph", edges=[(START, _nothing), (_nothing, worker)])
+    assert {"graph", "_nothing", "worker"} <= {node.name for node in adk_private.all_below(graph)}
 
 
 @pytest.mark.parametrize(
@@ -505,7 +465,7 @@ def test_a_code_is_exchanged_for_a_token_by_nobody_while_a_turn_is_in_progress()
     scheme = OAuth2(flows=flows)
     asked = AuthConfig(auth_scheme=scheme, exchanged_auth_credential=credential, credential_key="own")
     handler = AuthHandler(asked)
-    exchanged, said = list[AuthCredential](), list[str]()
+    exchanged, noted = list[AuthCredential](), list[str]()
 
     async def exchange(_: Any, given: AuthCredential, __: Any) -> Any:
         exchanged.append(given)
@@ -513,14 +473,14 @@ def test_a_code_is_exchanged_for_a_token_by_nobody_while_a_turn_is_in_progress()
 
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(OAuth2CredentialExchanger, "exchange", exchange)
-        token = CURRENT_TURN.set(cast("Any", SimpleNamespace(note_problem=said.append)))
+        token = CURRENT_TURN.set(cast("Any", SimpleNamespace(note_problem=noted.append)))
         try:
             assert asyncio.run(handler.exchange_auth_token()) is credential
         finally:
             CURRENT_TURN.reset(token)
-        assert (exchanged, len(said)) == ([], 1)
+        assert (exchanged, len(noted)) == ([], 1)
         asyncio.run(handler.exchange_auth_token())
-    assert (exchanged, len(said)) == ([credential], 1)
+    assert (exchanged, len(noted)) == ([credential], 1)
 
 
 def test_every_function_of_the_module_is_proved_here() -> None:

@@ -15,8 +15,8 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from simulator.seats.answers import raised
-from tests.simulator.runtime.beside import Decision, Log, both, differences
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.beside import Decision, Log, assert_same, both
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, say
 from tests.simulator.runtime.watching import (
     AGENT_CALLBACKS,
     ANSWERS,
@@ -49,8 +49,7 @@ def test_all_callbacks_of_an_agent_run_in_adks_order_with_adks_arguments(asynchr
             **watching(log, {"on_tool_error": ANSWERS["on_tool_error"]()}, asynchronous=asynchronous),
         )
 
-    stock, ours = both(make, ["go", "again"])
-    assert differences(stock, ours) == []
+    ours = assert_same(make, ["go", "again"])
     names = [line[0] for line in ours.log]
     assert names[:6] == [
         "agent.before_agent",
@@ -77,13 +76,11 @@ def test_a_callback_that_answers_is_honoured(name: str) -> None:
         agent = clerk(log, *turns_for(name), answering={"on_tool_error": {"own": 1}})
         return app_of(log, agent, {name: ANSWERS[name]()})
 
-    stock, ours = both(make)
-    assert differences(stock, ours) == []
+    ours = assert_same(make)
     assert ours.errors == [None]
     if name in AGENT_CALLBACKS:
         answering = {"on_tool_error": ANSWERS["on_tool_error"](), name: ANSWERS[name]()}
-        stock, ours = both(lambda log: clerk(log, *turns_for(name), answering=answering))
-        assert differences(stock, ours) == []
+        ours = assert_same(lambda log: clerk(log, *turns_for(name), answering=answering))
         assert ("answered" if "tool" in name else "said by") in str(ours.events)
 
 
@@ -95,8 +92,7 @@ def test_a_callback_that_raises_ends_the_turn_as_in_adk(name: str) -> None:
     def fall(**_given: Any) -> None:
         raise ZeroDivisionError(f"in {name}")
 
-    stock, ours = both(lambda log: clerk(log, FIND, answering={name: fall}), ["go", "again"])
-    assert differences(stock, ours) == []
+    ours = assert_same(lambda log: clerk(log, FIND, answering={name: fall}), ["go", "again"])
     assert ours.errors[0] == f"ZeroDivisionError: in {name}"
 
 
@@ -118,8 +114,7 @@ def test_callbacks_change_requests_arguments_and_state_as_in_adk() -> None:
         answering = {"before_model": instruct, "before_tool": redirect, "after_tool": enrich}
         return clerk(log, FIND, answering=answering)
 
-    stock, ours = both(make, ["go", "again"])
-    assert differences(stock, ours) == []
+    ours = assert_same(make, ["go", "again"])
     assert ours.state == {"asked": 3, "redirected": True}
     assert ["find ran", "C-3"] in ours.log
     assert "'seen': True" in str(ours.events)
@@ -136,13 +131,9 @@ def test_lists_of_callbacks_stop_at_the_first_that_answers() -> None:
         listed: dict[str, Any] = {name: [each[name] for each in lists] for name in lists[0]}
         return clerk(log, FIND, **listed)
 
-    stock, ours = both(make)
-    assert differences(stock, ours) == []
+    ours = assert_same(make)
     before = [line[0] for line in ours.log if line[0].endswith("before_tool")]
     assert before == ["one.before_tool", "two.before_tool"]
-
-
-# ---------------------------------------------------------------- plugins
 
 
 # ---------------------------------------------------------------- gate, errors, limits, flow
@@ -157,16 +148,14 @@ def test_the_confirmation_gate_works_as_in_adk(confirmed: bool, needed: Any) -> 
         tools = [FunctionTool(tools_of(log)[0], require_confirmation=needed)]
         return app_of(log, agent_of(FIND, tools=tools, **watching(log)))
 
-    stock, ours = both(make, ["go", Decision(confirmed), "again"])
-    assert differences(stock, ours) == []
+    ours = assert_same(make, ["go", Decision(confirmed), "again"])
     assert ours.log.count(["find ran", "B-2"]) == int(confirmed)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
 def test_max_llm_calls_ends_the_turn_as_in_adk(limit: int) -> None:
     """The call of the model beyond the limit raises ADK's own error after the same events; a next query works."""
-    stock, ours = both(lambda log: clerk(log, *[FIND] * 4), ["go", "again"], max_llm_calls=limit)
-    assert differences(stock, ours) == []
+    ours = assert_same(lambda log: clerk(log, *[FIND] * 4), ["go", "again"], max_llm_calls=limit)
     assert (ours.errors[0] or "").startswith("LlmCallsLimitExceededError")
 
 
@@ -210,8 +199,7 @@ SHAPES: dict[str, Callable[[Log], BaseAgent]] = {
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_every_shape_of_agent_behaves_as_in_adk(shape: str) -> None:
     """Callbacks, also those of plugins, events, errors and state are those of stock ADK."""
-    stock, ours = both(lambda log: app_of(log, SHAPES[shape](log)), ["go", "again"])
-    assert differences(stock, ours) == []
+    assert_same(lambda log: app_of(log, SHAPES[shape](log)), ["go", "again"])
 
 
 def test_parallel_calls_run_the_same_callbacks_for_each_call() -> None:
@@ -250,35 +238,30 @@ def test_parallel_agents_run_the_same_callbacks_for_each_agent() -> None:
 
 def played_by_person(agent: BaseAgent, answer: Any) -> list[Any]:
     """Play an agent whose one tool call a person answers; return the responses that the agent saw."""
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         assert sim.answer(sim.pending[0], answer, wait=PATIENCE)
         parts = [part for event in sim.session.turns[0].events for part in event["content"]["parts"]]  # type: ignore[index, call-overload, union-attr] # JSON of ADK's events
         assert sim.session.turns[0].error is None
     return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]  # type: ignore[index, operator, call-overload] # as above
 
 
-def test_callbacks_see_a_persons_answer_as_the_tools_result() -> None:
-    """after_tool is given what the person answered, and what it changes is what the agent sees."""
+@pytest.mark.parametrize(
+    ("name", "answer", "given"),
+    [
+        (
+            "after_tool",
+            {"status": "lost"},
+            {"tool_response": {"status": "lost"}, "args": {"order_id": "B-2"}},
+        ),
+        ("on_tool_error", raised("TimeoutError", "too slow"), {"error": "TimeoutError: too slow"}),
+    ],
+)
+def test_callbacks_see_what_a_person_answers_or_raises(name: str, answer: Any, given: dict[str, Any]) -> None:
+    """As the tool's result or error; what the callback makes of it is what the agent sees."""
     log = Log()
-
-    def change(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> dict[str, Any]:
-        return {**tool_response, "changed": True}
-
-    seen = played_by_person(clerk(log, FIND, answering={"after_tool": change}), {"status": "lost"})
-    assert seen == [{"status": "lost", "changed": True}]
-    after = next(line[1] for line in log.lines if line[0] == "agent.after_tool")
-    assert after["tool_response"] == {"status": "lost"}
-    assert after["args"] == {"order_id": "B-2"}
-
-
-def test_a_persons_exception_reaches_on_tool_error() -> None:
-    """What a person raises is given to on_tool_error, whose answer is what the agent sees."""
-    log = Log()
-    agent = clerk(log, FIND, answering={"on_tool_error": {"handled": True}})
-    assert played_by_person(agent, raised("TimeoutError", "too slow")) == [{"handled": True}]
-    error = next(line[1] for line in log.lines if line[0] == "agent.on_tool_error")
-    assert error["error"] == "TimeoutError: too slow"
+    assert played_by_person(clerk(log, FIND, answering={name: {"made": name}}), answer) == [{"made": name}]
+    noted = next(line[1] for line in log.lines if line[0] == f"agent.{name}")
+    assert {key: noted[key] for key in given} == given
 
 
 @pytest.mark.parametrize("by_plugin", [False, True])
@@ -286,7 +269,6 @@ def test_nobody_is_asked_where_a_callback_answers_first(by_plugin: bool) -> None
     """A before_tool callback that answers is honoured: nothing waits for a person."""
     log, answering = Log(), {"before_tool": {"short": 1}}
     made: Any = clerk(log, FIND) if by_plugin else clerk(log, FIND, answering=answering)
-    with opened(app_of(log, made, answering) if by_plugin else made) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(app_of(log, made, answering) if by_plugin else made) as sim:
         assert not sim.pending
         assert "short" in str(sim.session.turns[0].events)

@@ -11,7 +11,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.simulator.runtime.beside import Log, Message, both, differences
+from tests.simulator.runtime.beside import Log, Message, assert_same
 from tests.simulator.runtime.stage import call, say
 from tests.simulator.runtime.watching import (
     AGENT_CALLBACKS,
@@ -50,8 +50,7 @@ def test_any_mixture_of_answering_callbacks_behaves_as_in_adk(
         return app_of(log, agent, {name: ANSWERS[name]() for name in of_plugin})
 
     asked: list[Message] = ["go", "again"][:messages]  # type: ignore[assignment] # a list of texts is one of messages
-    stock, ours = both(make, asked, max_llm_calls=limit)
-    assert differences(stock, ours) == []
+    assert_same(make, asked, max_llm_calls=limit)
 
 
 def test_the_watchers_cover_all_callbacks_that_adk_has() -> None:

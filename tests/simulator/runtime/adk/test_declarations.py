@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pytest
 import typing_extensions
+from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
@@ -73,6 +74,13 @@ class Money:
 
 class Opaque:
     """Something that JSON schema has no word for."""
+
+
+class Raising(BaseTool):
+    """A tool that cannot be looked at."""
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        raise RuntimeError("not connected")
 
 
 def returning(annotation: object) -> FunctionTool:
@@ -188,11 +196,16 @@ def test_a_real_return_type_gives_a_schema(annotation: object, good: object, bad
         Opaque,
         list[Opaque],
         AsyncGenerator[Event, None],
+        Raising(name="broken", description=""),
+        GoogleSearchTool(),
+        FunctionTool(lambda order_id: order_id),
+        AgentTool(LlmAgent(name="helper", model="none")),
     ],
 )
-def test_an_annotation_that_says_nothing_gives_none(annotation: object) -> None:
-    """Neither a bare dict nor a type that cannot be described is a schema."""
-    assert response_schema_of(returning(annotation)) is None
+def test_what_says_nothing_gives_none(annotation: object) -> None:
+    """Neither a bare dict nor a type that cannot be described is a schema; nor has a tool one that raises, is built in, is not annotated, or runs an agent."""
+    tool = annotation if isinstance(annotation, BaseTool) else returning(annotation)
+    assert response_schema_of(tool) is None
 
 
 def test_other_annotations_that_cannot_be_read_are_no_obstacle() -> None:
@@ -252,13 +265,6 @@ class Declaring(BaseTool):
         return types.FunctionDeclaration(name="own", response_json_schema=self.response)
 
 
-class Raising(BaseTool):
-    """A tool that cannot be looked at."""
-
-    def _get_declaration(self) -> types.FunctionDeclaration:
-        raise RuntimeError("not connected")
-
-
 def test_a_declared_response_schema_comes_first() -> None:
     """What the declaration says is taken, unless it says nothing or is broken."""
     wanted: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -266,20 +272,6 @@ def test_a_declared_response_schema_comes_first() -> None:
     assert response_schema_of(Declaring(upper)) == wanted
     assert response_schema_of(Declaring({"type": "object", "additionalProperties": True})) is None
     assert response_schema_of(Declaring(None)) is None
-
-
-def test_tools_that_cannot_be_read_say_nothing() -> None:
-    """A tool that raises, a built-in one and an agent as a tool give None."""
-    from google.adk.agents import LlmAgent  # noqa: PLC0415 - the import is slow, and only this test needs it
-
-    assert response_schema_of(Raising(name="broken", description="")) is None
-    assert response_schema_of(GoogleSearchTool()) is None
-
-    def look_up(order_id: str):  # type: ignore[no-untyped-def] # noqa: ANN202 - that it is missing is the point
-        """Look up."""
-
-    assert response_schema_of(FunctionTool(look_up)) is None
-    assert response_schema_of(AgentTool(LlmAgent(name="helper", model="none"))) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
@@ -23,7 +22,16 @@ from simulator.runtime import Simulation
 from simulator.runtime.adk.tool_guards import UnchosenToolError
 from tests.simulator.runtime import past_seats
 from tests.simulator.runtime.past_seats import ASKED, NAME, REFUSED, Way, before, hitting, marks, used
-from tests.simulator.runtime.stage import PATIENCE, agent_of, answer_all, call, opened, say
+from tests.simulator.runtime.stage import (
+    PATIENCE,
+    agent_of,
+    answer_all,
+    by_adk,
+    call,
+    going,
+    let_the_loop_forget,
+    opened,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     # What ADK's agents and tools that are tried here are marked with.
@@ -123,8 +131,7 @@ def test_a_turn_with_a_refused_tool_ends_while_a_person_is_asked(marker: Path) -
     """Nobody is kept busy with a turn that has failed already."""
     late = Late(FunctionTool(hitting(marker)))
     agent = agent_of(before_agent_callback=late.begin)
-    with opened(agent, agents="person") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, agents="person") as sim:
         assert sim.pending
         sim._loop.call(late.go.set)
         turn = sim._engine._task
@@ -159,31 +166,23 @@ def test_a_tool_that_someone_chose_to_be_real_runs_once(way: Way, name: str, mar
     assert len(marks(marker)) == 1
 
 
-class Declared(BaseTool):
-    """A tool without parameters."""
+class Counting(BaseTool):
+    """A tool without parameters that counts its runs, and may let another one do its work."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, inner: BaseTool | None = None) -> None:
         super().__init__(name=name, description="Do something.")
+        self.ran, self.inner = list[str](), inner
 
     def _get_declaration(self) -> types.FunctionDeclaration:
         return types.FunctionDeclaration(name=self.name, description=self.description)
 
-
-class Base(Declared):
-    """A tool that counts its runs."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.ran: list[str] = []
-
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
-        """Count."""
-        del args, tool_context
+        """Count, and let the other one work."""
         self.ran.append(self.name)
-        return "counted"
+        return self.inner and await self.inner.run_async(args=args, tool_context=tool_context)
 
 
-class Derived(Base):
+class Derived(Counting):
     """A tool that runs what it inherits."""
 
     async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
@@ -191,23 +190,11 @@ class Derived(Base):
         return await super().run_async(args=args, tool_context=tool_context)
 
 
-class Sending(Declared):
-    """A tool that lets another one do its work."""
-
-    def __init__(self, name: str, inner: BaseTool) -> None:
-        super().__init__(name)
-        self.inner = inner
-
-    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
-        """Let the other one work."""
-        return await self.inner.run_async(args=args, tool_context=tool_context)
-
-
 def test_a_real_tool_runs_what_its_class_inherits_and_what_has_its_name() -> None:
     """It is one choice, as ADK's tools of Google's APIs send another tool of their name."""
     derived = Derived("derived")
-    inner = Base("sent")
-    sending = Sending("sent", inner)
+    inner = Counting("sent")
+    sending = Counting("sent", inner)
     agent = agent_of([call("derived"), call("sent")], tools=[derived, sending])
     with played(agent, {"derived": "real", "sent": "real"}) as sim:
         assert not error_of(sim)
@@ -218,8 +205,8 @@ def test_a_real_tool_runs_what_its_class_inherits_and_what_has_its_name() -> Non
 def test_what_a_real_tool_calls_is_a_choice_of_its_own() -> None:
     """Under another name it is refused, also where it is seated; with everything real it runs."""
     for tools, ran in (({"outer": "real"}, []), ({"*": "real"}, ["inner"])):
-        inner = Base("inner")
-        agent = agent_of([call("outer")], tools=[Sending("outer", inner), inner])
+        inner = Counting("inner")
+        agent = agent_of([call("outer")], tools=[Counting("outer", inner), inner])
         with played(agent, tools) as sim:
             assert ("inner" in error_of(sim)) is (not ran)
         assert inner.ran == ran
@@ -228,20 +215,12 @@ def test_what_a_real_tool_calls_is_a_choice_of_its_own() -> None:
 # ---------------------------------------------------------------- outside of turns
 
 
-async def _by_adk_alone(agent: Any) -> None:
-    runner = InMemoryRunner(agent, app_name="alone")
-    session = await runner.session_service.create_session(app_name="alone", user_id="alone")
-    message = types.Content(role="user", parts=[say("go")])
-    async for _ in runner.run_async(user_id="alone", session_id=session.id, new_message=message):
-        pass
-
-
 def test_where_no_turn_is_active_tools_run_as_ever(marker: Path) -> None:
     """A seated agent's do before a turn and between turns of its session, and after it, though the turn was refused one."""
     agent = past_seats.canonical_again(hitting(marker))
 
     def alone() -> None:
-        asyncio.run(_by_adk_alone(agent))
+        asyncio.run(by_adk(agent))
 
     with opened(agent) as sim:
         alone()
@@ -257,8 +236,7 @@ def test_while_a_turn_is_active_a_thread_that_nobody_knows_runs_no_tool(marker: 
     hit = hitting(marker)
     tool: Any = FunctionTool(hit)
     for tools, ran in (("person", []), ({NAME: "real"}, ["past"])):
-        with opened(agent_of(), agents="person", tools=tools) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(agent_of(), agents="person", tools=tools) as sim:
             if ran:
                 asyncio.run(used(tool, None))
             else:
@@ -278,7 +256,8 @@ def test_the_classes_are_as_before_when_nothing_is_left() -> None:
 
 def look_at_the_classes() -> None:
     """Compare them before, in and after a session."""
-    _let_the_loop_forget()
+    let_the_loop_forget()
+    gc.collect()
     before_all = _as_they_are()
     assert not hasattr(FunctionTool.run_async, "__wrapped__")
     sim = opened(past_seats.callback(str.upper))
@@ -294,7 +273,8 @@ def look_at_the_classes() -> None:
     assert _as_they_are() != before_all
     sim.close()
     del sim
-    _let_the_loop_forget()
+    let_the_loop_forget()
+    gc.collect()
     assert _as_they_are() == before_all
     assert not hasattr(Later.run_async, "__wrapped__")
 
@@ -308,11 +288,3 @@ def _as_they_are() -> list[Any]:
         threading.Thread.start,
         ThreadPoolExecutor.submit,
     ]
-
-
-def _let_the_loop_forget() -> None:
-    """Run something else on the loop's thread, which lets go of the task that it ran before."""
-    with opened(agent_of()) as other:
-        other.wait()
-    del other
-    gc.collect()

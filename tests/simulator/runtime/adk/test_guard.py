@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,12 +19,16 @@ from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.requests import ToolRequest
 from simulator.session import Seats
-from tests.simulator.runtime import graph_ways, more_ways, ways
+from tests.simulator.runtime import graph_ways, ways
+from tests.simulator.runtime.more_ways import Executing
+from tests.simulator.runtime.shapes import ways_in
 from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
+    answer_all,
     call,
     entries,
+    going,
     opened,
     play,
     resumed,
@@ -38,14 +42,6 @@ from tests.simulator.runtime.ways import Making
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
 Way = Callable[[Traces], Any]
 TOOL_NAMES = ("hit", "hit_later", "hits", "my_hit", "own")
-
-
-def _is_way(function: object) -> bool:
-    return (
-        inspect.isfunction(function)
-        and function.__module__ == ways.__name__
-        and [*inspect.signature(function).parameters] == ["traces"]
-    )
 
 
 def added_by_callback(traces: Traces) -> BaseAgent:
@@ -101,20 +97,7 @@ def added_by_instruction(traces: Traces) -> BaseAgent:
     return agent_of([call("hit", mark="a")], instruction=instruct)
 
 
-WAYS: dict[str, Way] = {
-    **{name: way for name, way in vars(ways).items() if _is_way(way)},
-    **{
-        way.__name__: way
-        for way in (
-            added_by_callback,
-            swapped_in_tools_dict,
-            agent_tool_made_by_toolset,
-            made_at_run_time_without_plugins,
-            nested_twice_without_plugins,
-            added_by_instruction,
-        )
-    },
-}
+WAYS = ways_in(ways, sys.modules[__name__])
 _BASIC = {"plain", "parallel_calls", "agent_tool_without_plugins", "tool_in_graph", "added_by_callback"}
 few_ways = pytest.mark.parametrize(
     "way",
@@ -157,8 +140,7 @@ def test_a_tool_whose_player_is_real_runs_on_every_way_and_never_again_by_itself
 def test_with_a_person_no_tool_runs_on_any_way_nor_on_the_way_back(way: Way) -> None:
     """While a person answers, after each undo, and on resuming in the middle and at the end, nothing has run."""
     traces = Traces()
-    with opened(way(traces)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(way(traces)) as sim:
         with resumed(sim.journal.to_json(), way(traces)) as again:
             play_on(again)
         play_on(sim)
@@ -180,29 +162,22 @@ def play_on(sim: Simulation) -> None:
 
 
 @few_ways
-def test_a_refused_tool_runs_on_no_way(way: Way) -> None:
-    """The refusing player answers each call with an error that the agent sees."""
-    traces = Traces()
-    with opened(way(traces), tools="refuse") as sim:
-        play(sim)
-        assert {fact.provenance.source for fact in tool_facts(sim)} == {"refused"}
-        assert {error.error_type for error in entries(sim, "tool_error")} == {"refused"}
-    assert not traces.ran
-
-
-@few_ways
-def test_an_injection_speaks_before_the_real_tool_on_every_way(way: Way) -> None:
-    """A rule that answers keeps even a tool whose player is real from running."""
+@pytest.mark.parametrize(("player", "source"), [("refuse", "refused"), ("real", "injected")])
+def test_a_tool_that_is_refused_or_answered_by_a_rule_runs_on_no_way(
+    way: Way, player: str, source: str
+) -> None:
+    """The refusing player answers each call with an error that the agent sees; a rule speaks before the real tool."""
     traces = Traces()
     rules = [
         InjectionRule(rule_id=name, tool_name=name, effect=ErrorEffect(error_code=503, error_message="busy"))
         for name in (*TOOL_NAMES, "hit_it")
+        if source == "injected"
     ]
-    with opened(way(traces), tools="real", rules=rules) as sim:
+    with opened(way(traces), tools=player, rules=rules) as sim:
         play(sim)
-        injected = [fact for fact in tool_facts(sim) if fact.provenance.source == "injected"]
-        assert len(injected) + len(traces.ran) == len(tool_facts(sim))
-        assert injected
+        assert {fact.provenance.source for fact in tool_facts(sim)} == {source}
+        types_ = {error.error_type for error in entries(sim, "tool_error")}
+        assert types_ == {"refused" if source == "refused" else "503"}
     assert not traces.ran
 
 
@@ -250,8 +225,7 @@ def test_a_player_that_nobody_knows_leaves_the_call_to_a_person(monkeypatch: pyt
     # No public way lets such a player in, and this test is about what happens if one comes all the same.
     monkeypatch.setattr(Seats, "of_tool", lambda *_: "magic")
     traces = Traces()
-    with opened(ways.plain(traces)) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(ways.plain(traces)) as sim:
         assert [request.kind for request in sim.pending] == ["tool"]
     assert not traces.ran
 
@@ -271,18 +245,16 @@ def test_a_tool_of_ones_own_with_the_name_of_a_steering_tool_does_not_run(name: 
 # ---------------------------------------------------------------- code executors
 
 
-@pytest.mark.parametrize(("player", "ran"), [("person", 0), ("refuse", 0), ("real", 1)])
-def test_code_runs_only_where_its_player_is_real(player: str, ran: int) -> None:
-    """Code of the agent is executed for real by nobody but the real player, and never again on undo."""
+@pytest.mark.parametrize("player", ["person", "offline", "auto", "recorded", "model", "refuse", "real"])
+def test_code_runs_only_where_its_player_is_real(player: str) -> None:
+    """By nobody else is code of the agent executed, nor its output generated: it waits for the person. An undo runs it never again."""
     traces = Traces()
     writes = [say("```python\nprint(1)\n```")]
-    agent = agent_of(writes, [say("It printed.")], code_executor=more_ways.executor_of(traces))
-    with opened(agent, tools=player) as sim:
-        play(sim)
+    agent = agent_of(writes, [say("It printed.")], code_executor=Executing.into(traces))
+    with going(agent, tools=player) as sim:
+        assert len(sim.pending) == (player not in {"refuse", "real"})
+        answer_all(sim)
         assert len(entries(sim, "code_run")) == 1
         while sim.can_undo():
             sim.undo()
-    assert len(traces.ran) == ran
-
-
-# ---------------------------------------------------------------- outside of a simulation
+    assert len(traces.ran) == (player == "real")

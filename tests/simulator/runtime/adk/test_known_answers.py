@@ -18,7 +18,7 @@ from simulator import Simulation
 from simulator.facts import ModelAnswered, TurnStarted
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.adk.lazy_list import Later, made
-from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, opened, resumed, say
+from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, going, opened, resumed, say
 
 WAYS: list[Callable[[list[int]], Any]] = [
     lambda held: [*held],
@@ -96,8 +96,7 @@ def test_callbacks_and_plugins_find_all_that_they_found_before() -> None:
     app = App(name="stage", root_agent=_agent(), plugins=[Looks("looks")])
     for looked_at in (_agent(before_model_callback=look), app):
         seen.clear()
-        with opened(looked_at) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(looked_at) as sim:
             _answered(sim, 3)
             live = [*seen]
             sim.undo(wait=PATIENCE)
@@ -107,8 +106,7 @@ def test_callbacks_and_plugins_find_all_that_they_found_before() -> None:
 
 def test_nothing_is_asked_again_and_what_was_shown_is_still_seen() -> None:
     """At each step that is taken back, the last model's request is whole for who looks, and none is asked."""
-    with opened(_agent()) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(_agent()) as sim:
         shown = [sim.model_view()]
         for _ in range(3):
             _answered(sim, 1)

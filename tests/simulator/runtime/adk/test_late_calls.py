@@ -59,14 +59,7 @@ with opened(before(callback), tools=player) as sim:
 
 @pytest.mark.long
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "way",
-    [
-        pytest.param("raw_thread", marks=pytest.mark.long),
-        pytest.param("atexit", marks=pytest.mark.long),
-        "close",
-    ],
-)
+@pytest.mark.parametrize("way", ["raw_thread", "atexit", "close"])
 def test_a_tool_that_nobody_chose_does_not_run_after_its_turn(way: str, tmp_path: Path) -> None:
     """The same error as in the turn, and the log says so."""
     marker = tmp_path / "marks"

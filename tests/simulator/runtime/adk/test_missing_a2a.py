@@ -8,11 +8,9 @@ import importlib.util
 import sys
 
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.runners import InMemoryRunner
 
 from simulator.runtime.adk import adk_private
-from tests.simulator.runtime.stage import Scripted
+from tests.simulator.runtime.stage import agent_of, by_adk
 
 HOME = "google.adk.agents.remote_a2a_agent"
 INSIDE = "google.adk.a2a.agent._remote_a2a_agent"
@@ -31,8 +29,7 @@ class Looking:
 
 def run_once() -> int:
     """Let ADK take one turn; return how many events came of it."""
-    runner = InMemoryRunner(agent=LlmAgent(name="agent", model=Scripted()))
-    return len(asyncio.run(runner.run_debug("hello", quiet=True)))
+    return len(asyncio.run(by_adk(agent_of())))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("a2a") is not None, reason="A2A is installed here")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
+from tests.simulator.runtime.stage import agent_of, call, going, say
 
 SECRET = "sk-ant-" + "x1Y2z3" * 6
 
@@ -36,8 +36,7 @@ def test_processes_and_connections_of_the_agents_code_are_noted(port: int) -> No
         work(port)
 
     agent = agent_of([say("hello")], before_model_callback=before)
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         wait_until(lambda: len(sim.view().problems) == 2, what="the notes")
         process, connection = sim.view().problems
         assert "process" in process
@@ -59,7 +58,6 @@ def test_what_was_chosen_to_be_real_is_not_noted(port: int) -> None:
         return [call("reach")]
 
     agent = agent_of(model_turn, tools=[reach])
-    with opened(agent, tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="real") as sim:
         assert sim.session.state.value == "completed"
         assert sim.view().problems == ()

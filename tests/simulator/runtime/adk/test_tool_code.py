@@ -29,7 +29,8 @@ from simulator.environment.evidence.sketch import FunctionSource, Hole
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk import source_text, tool_code
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch, beneath_guard
+from simulator.runtime.adk.tool_guards import beneath_guard
+from tests.simulator.runtime.stage import agent_of, going
 
 SHOP = '''
 """Tools of a shop."""
@@ -167,6 +168,13 @@ def found(tool: object) -> FunctionSource:
     code, reason = code_of(tool)
     assert code is not None, reason
     return code
+
+
+def reason(tool: object) -> str:
+    """Return why a tool has no code."""
+    code, reason = code_of(tool)
+    assert code is None
+    return reason
 
 
 def definition(code: FunctionSource) -> ast.AST:
@@ -315,11 +323,9 @@ def test_a_file_that_changed_so_that_another_function_stands_there_gives_none(sh
     tools = shop.module()
     found(tools.find)
     shop.write("tools.py", "# one more line\n" + SHOP)
-    code, reason = code_of(tools.find)
-    assert code is None
-    assert "tools.py has changed" in reason
+    assert "tools.py has changed" in reason(tools.find)
     shop.write("tools.py", SHOP.replace("find(order_id: str, *, deep", "find(order_id: str, *, deeper"))
-    assert code_of(tools.find).code is None
+    assert reason(tools.find)
     assert code_of(tools.find_later).code is not None
 
 
@@ -467,27 +473,20 @@ class Inquiry(Inquiring, BaseTool):
     """A tool that runs what another class has."""
 
 
-class Bystander(Watch):
-    """A run of which nothing is asked."""
-
-    def chose(self, tool: BaseTool) -> bool:
-        """Choose nothing."""
-        del tool
-        return False
-
-    def refused(self, error: UnchosenToolError) -> None:
-        """Hear nothing."""
-
-    def within(self, runner: Any, run_async: Any, given: dict[str, Any]) -> Any:
-        """Let it run."""
-        return run_async(runner, **given)
+@pytest.fixture(params=[False, True], ids=["at rest", "in a run"])
+def _in_a_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Outside of sessions, and in a turn, where all classes of tools are guarded."""
+    if not request.param:
+        yield
+        return
+    with going(agent_of(), agents="person"):
+        assert beneath_guard(Ticket.run_async) is not Ticket.run_async
+        yield
 
 
-@pytest.mark.parametrize("is_guarded", [False, True])
-def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it(is_guarded: bool) -> None:
-    """All arguments stand in one mapping there, and what its object holds is not known; in a run all classes are guarded."""
-    watch = Bystander() if is_guarded else None
-    assert watch is None or beneath_guard(Ticket.run_async) is not Ticket.run_async
+@pytest.mark.usefixtures("_in_a_run")
+def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it() -> None:
+    """All arguments stand in one mapping there, and what its object holds is not known."""
     inquiry = found(Inquiry(name="inquiry", description="Ask."))
     assert read_returns(inquiry, {"title": "Lamp"}).outcomes[0].value == {"asked": "Lamp"}
     for tool in (OwnWay(undeclared), Ticket(name="ticket", description="Open a ticket.")):
@@ -507,21 +506,16 @@ def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it(is_guarded
 def test_where_there_is_no_code_the_reason_is_said(case: str) -> None:
     """No code, no crash, and a reason."""
     tool, word = without_code()[case]
-    code, reason = code_of(tool)
-    assert code is None
-    assert word in reason
+    assert word in reason(tool)
 
 
 def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
     """A guess between two would be wrong half of the time."""
-    first, _ = shop.module().twins
-    code, reason = code_of(first)
-    assert code is None
-    assert re.match(r"tools\.py .*lambdas .*\d", reason)
+    assert re.match(r"tools\.py .*lambdas .*\d", reason(shop.module().twins[0]))
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("text", "word"),
     [
         (b"# coding: no-such-thing\ndef find(order_id, *, deep=False):\n    return 1\n", "encoding"),
         (b"\x00\xff\xfe", "encoding"),
@@ -531,13 +525,11 @@ def test_two_lambdas_alike_in_a_line_are_not_told_apart(shop: Folder) -> None:
     ],
     ids=["no encoding", "binary", "large", "empty", "open string"],
 )
-def test_a_file_that_cannot_be_read_any_more_gives_none(shop: Folder, text: bytes, reason: str) -> None:
+def test_a_file_that_cannot_be_read_any_more_gives_none(shop: Folder, text: bytes, word: str) -> None:
     """A file may become anything after it was imported."""
     tools = shop.module()
     shop.write("tools.py", text)
-    code, said = code_of(tools.find)
-    assert code is None
-    assert reason in said
+    assert word in reason(tools.find)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
@@ -547,9 +539,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(shop: Folder) -> None:
     path = shop.root / "shop" / "tools.py"
     path.unlink()
     os.mkfifo(path)
-    code, reason = code_of(tools.find)
-    assert code is None
-    assert "regular file" in reason
+    assert "regular file" in reason(tools.find)
 
 
 def test_other_encodings_are_read_as_python_reads_them(shop: Folder) -> None:

@@ -14,6 +14,7 @@ from mcp import StdioServerParameters
 
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
 from simulator.session import SessionState
 from tests.harness.loopback import Reply, loopback
@@ -22,7 +23,7 @@ from tests.simulator.runtime.stage import (
     agent_of,
     call,
     entries,
-    opened,
+    going,
     resumed,
     say,
     tool_facts,
@@ -65,8 +66,7 @@ def desk(traces: Path) -> Iterator[McpToolset]:
 def test_an_mcp_tool_runs_on_its_server_only_where_its_player_is_real(desk: McpToolset, traces: Path) -> None:
     """A person is shown the server's schema; answered, refused or hit by a rule nothing runs there; real it runs once."""
     turns = [FIND, [say("ok")]] * 4
-    with opened(agent_of(*turns, tools=[desk])) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent_of(*turns, tools=[desk])) as sim:
         (request,) = tool_requests(sim)
         assert "Find an order." in request.description
         properties: Any = request.parameters["properties"]
@@ -106,8 +106,7 @@ def test_an_mcp_server_that_cannot_be_reached_is_a_clear_message(command: tuple[
         raise AssertionError("a person answers")
 
     agent = agent_of([call("other")], [say("done without")], tools=[toolset_of(*command), other])
-    with opened(agent) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent) as sim:
         (problem,) = sim.view().problems
         assert "McpToolset" in problem
         assert sim.answer(tool_requests(sim)[0], "fine", wait=PATIENCE)
@@ -150,10 +149,13 @@ def api_of(url: str, prefix: str | None = None) -> OpenAPIToolset:
     return OpenAPIToolset(spec_dict=spec, tool_name_prefix=prefix, allow_private_network_access=True)
 
 
-def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
-    """A person who plays the agent sees each operation with its parameters."""
-    with loopback() as server, opened(agent_of(tools=[api_of(server.url)]), agents="person") as sim:
-        assert sim.query("go", wait=PATIENCE)
+def test_openapi_tools_are_declared_to_a_person_and_a_real_call_is_sent_once() -> None:
+    """Who plays the agent sees each operation with its parameters; real, it is sent to its server, whose answer is the tool's."""
+    reply = Reply({"order_id": "A-1", "status": "open"})
+    with (
+        loopback(reply) as server,
+        going(agent_of(tools=[api_of(server.url)]), agents="person", tools="real") as sim,
+    ):
         (request,) = sim.pending
         assert isinstance(request, ModelRequest)
         declared = {tool.name: tool for tool in request.tools}
@@ -162,13 +164,7 @@ def test_openapi_tools_are_declared_to_a_person_in_the_agents_seat() -> None:
         assert set(cancel["properties"]) == {"order_id", "reason"}
         assert cancel["required"] == ["order_id"]
         assert not server.asked
-
-
-def test_a_real_openapi_call_is_sent_once() -> None:
-    """Real, the operation is sent to its server, and its answer is the tool's."""
-    reply = Reply({"order_id": "A-1", "status": "open"})
-    with loopback(reply) as server, opened(agent_of(FIND, tools=[api_of(server.url)]), tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+        assert sim.answer(request, called(("find_order", {"order_id": "A-1"})), wait=PATIENCE)
         assert entries(sim, "tool_output")[0].result == reply.body
         assert [asked.path for asked in server.asked] == ["/orders/A-1"]
 
@@ -178,8 +174,7 @@ def test_a_prefixed_tool_set_is_played_by_its_prefixed_names() -> None:
     turn = [call("desk_find_order", order_id="A-1"), call("desk_cancel_order", order_id="B-2")]
     with loopback() as server:
         agent = agent_of(turn, tools=[api_of(server.url, "desk")])
-        with opened(agent, tools={"desk_cancel_order": "refuse"}) as sim:
-            assert sim.query("go", wait=PATIENCE)
+        with going(agent, tools={"desk_cancel_order": "refuse"}) as sim:
             (request,) = tool_requests(sim)
             assert request.tool_name == "desk_find_order"
             assert sim.answer(request, {"status": "played"}, wait=PATIENCE)

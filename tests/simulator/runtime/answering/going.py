@@ -1,21 +1,13 @@
-"""Opens a session and lets the user ask: how nearly each test of the players begins."""
+"""Opens a session and lets the user ask: how nearly each test of the players begins; and what the agent saw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from simulator.runtime import Simulation
-from tests.simulator.runtime.stage import PATIENCE, opened
+from tests.simulator.runtime.stage import going, tool_facts
 
-
-@contextmanager
-def going(agent: Any, **more: Any) -> Iterator[Simulation]:
-    """Open a session of an agent in which the user has asked, and nothing goes on by itself any more."""
-    with opened(agent, **more) as sim:
-        assert sim.query("go", wait=PATIENCE)
-        yield sim
+__all__ = ["answers_of", "going", "sources"]
 
 
 def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:
@@ -24,3 +16,8 @@ def answers_of(sim: Simulation, tool_name: str = "") -> list[Any]:
     parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
     seen = [part["functionResponse"] for part in parts if "functionResponse" in part]
     return [each["response"] for each in seen if tool_name in {"", each["name"]}]
+
+
+def sources(sim: Simulation) -> list[tuple[str, str | None]]:
+    """Return who answered each call."""
+    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]

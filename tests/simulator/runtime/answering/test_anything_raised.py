@@ -23,6 +23,7 @@ from simulator.runtime import Simulation
 from simulator.runtime.answering import dispatcher
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.going import going
+from tests.simulator.runtime.desk import breaks
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
 
 
@@ -113,7 +114,7 @@ async def catches_exit() -> str:
         return "caught"
 
 
-_RAISING = [exits, exits_later, interrupts, cancelled, own_base, runs_out, exits_generator]
+_RAISING = [breaks, exits, exits_later, interrupts, cancelled, own_base, runs_out, exits_generator]
 _LATER = [exits_in_thread, exits_in_future, exits_in_task, exits_and_awaits]
 
 
@@ -127,11 +128,14 @@ def test_a_tool_may_raise_anything(tool: Callable[..., Any], player: str) -> Non
                 assert sim.run_real(request, wait=PATIENCE)
             (answered,) = tool_facts(sim)
             assert (answered.tool_name, answered.outcome.kind) == (tool.__name__, "raised")
-            assert (
-                not tool.__name__.startswith("exits_") or "Exit" in entries(sim, "tool_error")[0].error_type
+            (error,) = entries(sim, "tool_error")
+            assert error.provenance.source == "real"
+            assert "Exit" in error.error_type or not tool.__name__.startswith("exits_")
+            assert tool is not breaks or (error.error_type, error.error_message) == (
+                "ConnectionError",
+                "the line is dead",
             )
-            assert entries(sim, "tool_error")
-            assert entries(sim, "turn_failed")
+            assert len(entries(sim, "turn_failed")) == 1
             assert sim.query("again", wait=PATIENCE)
         if tool is exits_generator or tool in _LATER:
             gc.collect()  # what was left half done is closed only then

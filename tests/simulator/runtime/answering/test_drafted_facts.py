@@ -12,10 +12,9 @@ from pydantic import BaseModel
 
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import DraftDrawn, Failed, Outcome, Returned
-from simulator.runtime import Simulation, SimulationError
-from simulator.seats.requests import ToolRequest
-from tests.simulator.runtime.desk import asked
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, tool_facts, tool_requests
+from simulator.runtime import SimulationError
+from tests.simulator.runtime.desk import asked, waits
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, tool_facts
 
 DATA = json.dumps(
     {
@@ -161,12 +160,6 @@ def session(*calls: Any, seed: str = "seed") -> Any:
     return opened(agent_of(list(calls), tools=[find_customer, greet]), seed=seed)
 
 
-def shown(sim: Simulation) -> ToolRequest:
-    """Return the call that waits."""
-    (request,) = tool_requests(sim)
-    return request
-
-
 @pytest.mark.long
 def test_another_draft_is_a_fact_that_an_undo_takes_back() -> None:
     """Each draw differs, draft and candidate alike; undone and resumed it is what it was."""
@@ -174,21 +167,21 @@ def test_another_draft_is_a_fact_that_an_undo_takes_back() -> None:
         first = asked(sim)
         assert first.draft_varies
         sim.environment.draw_again(first)
-        second = shown(sim)
+        second = waits(sim)
         assert second.draft != first.draft
         assert second.candidates[0].value == second.draft
         sim.environment.draw_again(second)
-        third = shown(sim)
+        third = waits(sim)
         assert [fact.draw for _, fact in sim.journal.path() if isinstance(fact, DraftDrawn)] == [1, 2]
         with resumed(sim.journal.to_json(), sim.config.agent) as again:
-            assert shown(again).draft == third.draft
+            assert waits(again).draft == third.draft
         assert sim.undo(wait=PATIENCE)
-        assert shown(sim).draft == second.draft
+        assert waits(sim).draft == second.draft
         assert sim.undo(wait=PATIENCE)
-        assert shown(sim).draft == first.draft
+        assert waits(sim).draft == first.draft
         assert sim.redo(wait=PATIENCE)
-        assert shown(sim).draft == second.draft
-        assert sim.answer(shown(sim), shown(sim).draft, wait=PATIENCE)
+        assert waits(sim).draft == second.draft
+        assert sim.answer(waits(sim), waits(sim).draft, wait=PATIENCE)
 
 
 def test_the_same_session_draws_the_same_and_another_seed_another() -> None:
@@ -197,7 +190,7 @@ def test_the_same_session_draws_the_same_and_another_seed_another() -> None:
     for seed in ("a", "a", "b"):
         with session(FIND, seed=seed) as sim:
             sim.environment.draw_again(asked(sim))
-            drawn.append(json.dumps(shown(sim).draft))
+            drawn.append(json.dumps(waits(sim).draft))
     assert drawn[0] == drawn[1] != drawn[2]
 
 
@@ -221,7 +214,7 @@ def test_a_guess_names_its_blanks_and_stops_auto_with_the_reason() -> None:
             ("$.points", "integer"),
         ]
         sim.set_player("tool", "auto", wait=PATIENCE)
-        assert "$.points" in shown(sim).note
+        assert "$.points" in waits(sim).note
 
 
 def test_an_example_in_the_schema_that_a_person_set_is_the_draft() -> None:
@@ -232,5 +225,5 @@ def test_an_example_in_the_schema_that_a_person_set_is_the_draft() -> None:
         schema = {"type": "object", "examples": [example]}
         tools = {"greet": {"name": "greet", "output_schema": schema}}
         sim.environment.change(tools=tools)
-        assert shown(sim).draft == {"whom": "Ada", "text": "Good day"}
-        assert not shown(sim).draft_blanks
+        assert waits(sim).draft == {"whom": "Ada", "text": "Good day"}
+        assert not waits(sim).draft_blanks

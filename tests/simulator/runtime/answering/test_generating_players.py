@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
 import pytest
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -22,21 +20,19 @@ from simulator.facts import Failed, ToolProposed
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.seats.answers import ToolAnswer, returned
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.answering.going import going
-from tests.simulator.runtime.desk import asked, response_of
-from tests.simulator.runtime.more_ways import executor_of
+from tests.simulator.runtime.answering.going import going, sources
+from tests.simulator.runtime.desk import asked, response_of, waits
 from tests.simulator.runtime.plugin.standing import FORMS, config, played
 from tests.simulator.runtime.stage import (
     PATIENCE,
+    StandIn,
     agent_of,
     call,
     opened,
     resumed,
-    say,
     tool_facts,
     tool_requests,
 )
-from tests.simulator.runtime.traces import Traces
 
 
 class Order(TypedDict):
@@ -72,7 +68,7 @@ MUG = call("create_order", sku="mug", quantity=2)
 MADE = {"order_id": "T-1", "sku": "mug", "quantity": 2}
 
 
-class Teller(BaseLlm):
+class Teller(StandIn):
     """A model that says what it was told to, in order, and counts how often it was asked."""
 
     model: str = "teller"
@@ -81,23 +77,15 @@ class Teller(BaseLlm):
     looked_at: list[str] = Field(default_factory=list)
     connections: str = "nothing usable"
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    def respond(self, request: LlmRequest) -> Any:
         """Say the next thing."""
-        if "how they hang together" in str(llm_request):
-            self.looked_at.append(str(llm_request))
-            text = types.Part(text=self.connections)
-            yield LlmResponse(content=types.Content(role="model", parts=[text]))
-            return
-        self.heard.append(str(llm_request.contents))
+        if "how they hang together" in str(request):
+            self.looked_at.append(str(request))
+            return self.connections
+        self.heard.append(str(request.contents))
         said = self.says[min(len(self.heard), len(self.says)) - 1]
-        yield LlmResponse(
-            content=types.Content(role="model", parts=[types.Part(text=said)]),
-            usage_metadata=types.GenerateContentResponseUsageMetadata(
-                prompt_token_count=11, candidates_token_count=7
-            ),
-        )
+        counted = types.GenerateContentResponseUsageMetadata(prompt_token_count=11, candidates_token_count=7)
+        return LlmResponse(content=types.ModelContent(said), usage_metadata=counted)
 
 
 def told(sim: Simulation, *says: Any) -> Teller:
@@ -105,11 +93,6 @@ def told(sim: Simulation, *says: Any) -> Teller:
     teller = Teller(says=[said if isinstance(said, str) else json.dumps(said) for said in says])
     sim.environment.use_model(teller)
     return teller
-
-
-def by(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Return who answered each call."""
-    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
 
 
 # ---------------------------------------------------------------- offline
@@ -124,7 +107,7 @@ def test_the_offline_generator_answers_by_itself_and_agrees_with_what_it_said() 
         assert created.kind == found.kind == "returned"
         assert found.value == created.value
         assert (created.value["sku"], created.value["quantity"]) == ("mug", 2)
-        assert by(sim) == [("generated", "offline")] * 2
+        assert sources(sim) == [("generated", "offline")] * 2
         assert all(fact.provenance.notes for fact in tool_facts(sim))
 
 
@@ -181,22 +164,17 @@ def test_a_draft_by_a_model_is_offered_while_the_call_can_be_answered() -> None:
             sim.environment.ask_for_draft(request)
         told(sim, "nothing usable", "again nothing")
         sim.environment.ask_for_draft(request)
-        wait_until(lambda: bool(_one(sim).draft_problem), what="the reason", seconds=PATIENCE)
-        assert (_one(sim).draft_by, _one(sim).drafting, _one(sim).draft) == ("offline", "", request.draft)
+        wait_until(lambda: bool(waits(sim).draft_problem), what="the reason", seconds=PATIENCE)
+        assert (waits(sim).draft_by, waits(sim).drafting, waits(sim).draft) == ("offline", "", request.draft)
         told(sim, {"order_id": "T-2", "sku": "mug", "quantity": 2})
         sim.environment.ask_for_draft(request)
-        wait_until(lambda: _one(sim).draft_by == "teller", what="the draft", seconds=PATIENCE)
-        assert _one(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
-        assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
+        wait_until(lambda: waits(sim).draft_by == "teller", what="the draft", seconds=PATIENCE)
+        assert waits(sim).draft == {"order_id": "T-2", "sku": "mug", "quantity": 2}
+        assert sim.answer(request, waits(sim).draft, wait=PATIENCE)
         assert [fact.by for _, fact in sim.journal.path() if isinstance(fact, ToolProposed)] == ["teller"] * 2
         (fact,) = tool_facts(sim)
         assert fact.provenance.source == "generated"
         assert "teller" in fact.provenance.notes[0]
-
-
-def _one(sim: Simulation) -> Any:
-    (request,) = sim.pending
-    return request
 
 
 # ---------------------------------------------------------------- recordings
@@ -217,30 +195,12 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
     with opened(agent_of(*asks, tools=TOOLS), tools="recorded") as sim:
         sim.environment.give_recording("yesterday", recorded)
         request = asked(sim)
-        assert by(sim) == [("recorded", "call 1"), ("recorded", "call 2")]
+        assert sources(sim) == [("recorded", "call 1"), ("recorded", "call 2")]
         assert "order_id" in request.note
         assert "R-2" in request.note
         assert sim.answer(request, {"order_id": "R-2", "sku": "mug", "quantity": 3}, wait=PATIENCE)
         sim.environment.drop_recording("yesterday")
         assert sim.environment.now.recordings == {}
-
-
-@pytest.mark.parametrize("player", ["recorded", "auto"])
-def test_a_recorded_error_is_an_error_again(player: str) -> None:
-    """What a recording tells in ADK's form of an error is a failed call, and no value that the tool returned."""
-    gone = {"error_code": 404, "error_message": "No such order.", "order_id": "R-1"}
-    recorded = ObservedCall(
-        tool_name="find_order", arguments={"order_id": "R-1"}, response=gone, place="call 1"
-    )
-    with opened(agent_of([call("find_order", order_id="R-1")], tools=TOOLS), tools=player) as sim:
-        sim.environment.give_recording("yesterday", [recorded])
-        assert sim.query("go", wait=PATIENCE)
-        (fact,) = tool_facts(sim)
-        assert by(sim) == [("recorded", "call 1")]
-        assert fact.outcome == Failed(
-            error_code=404, error_message="No such order.", details={"order_id": "R-1"}
-        )
-        assert response_of(sim) == gone
 
 
 # ---------------------------------------------------------------- by itself
@@ -258,11 +218,11 @@ def test_by_itself_it_goes_on_until_a_rule_or_a_guess_needs_a_person() -> None:
     )
     with opened(agent_of(*turns, tools=[*TOOLS, stock]), tools="auto", rules=[ask]) as sim:
         request = asked(sim)
-        assert (request.tool_name, by(sim)) == ("mumble", [("generated", "offline")])
+        assert (request.tool_name, sources(sim)) == ("mumble", [("generated", "offline")])
         assert "guess" in request.note
         assert sim.answer(request, {"said": "mm"}, wait=PATIENCE)
-        assert _one(sim).tool_name == "create_order"
-        assert "lamps" in _one(sim).note
+        assert waits(sim).tool_name == "create_order"
+        assert "lamps" in waits(sim).note
 
 
 def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> None:
@@ -281,16 +241,6 @@ def test_by_itself_it_stops_where_an_answer_would_contradict_an_invariant() -> N
         assert sim.answer(request, despite, wait=PATIENCE)
         (flag,) = sim.environment.world().flags
         assert flag.tool_name == "create_order"
-
-
-@pytest.mark.parametrize("player", ["offline", "auto", "recorded", "model"])
-def test_code_is_never_generated(player: str) -> None:
-    """Where generators play everything, a block of code still waits for the person."""
-    traces = Traces()
-    agent = agent_of([say("```python\nprint(1)\n```")], code_executor=executor_of(traces))
-    with opened(agent, tools=player) as sim:
-        assert asked(sim).kind == "code"
-    assert not traces.ran
 
 
 # ---------------------------------------------------------------- connections by a model
@@ -336,6 +286,11 @@ def weather(city: str) -> Weather:
     return {"city": city, "temperature": "mild"}  # type: ignore[typeddict-item] # tools lie
 
 
+def forecast(city: str) -> Weather:
+    """Return the weather of tomorrow."""
+    raise AssertionError("the real tool ran")
+
+
 def get_order(order_id: str) -> Sold:
     """Find an order."""
     raise AssertionError("the real tool ran")
@@ -343,7 +298,6 @@ def get_order(order_id: str) -> Sold:
 
 ROME = call("weather", city="Rome")
 NOPE = call("get_order", order_id="NOPE")
-GOOD = {"city": "Rome", "temperature": 21.5}
 BAD: dict[str, Any] = {"city": "Rome", "temperature": "mild"}
 BREACH = "$.temperature: 'mild'"
 """What each word about it names: the place, and the value that stands there."""
@@ -367,13 +321,14 @@ MILD = InjectionRule.model_validate(
 
 @pytest.mark.parametrize(("error", "kind"), [(ERROR, "failed"), (PLAIN_ERROR, "returned")])
 def test_a_model_may_answer_for_a_typed_tool_with_an_error(error: dict[str, Any], kind: str) -> None:
-    """The error stands at once: no repair, and no success that is made up in its place."""
+    """The error stands at once: no repair, and no success that is made up in its place. How a single tool hangs together nobody is asked."""
     with opened(agent_of([NOPE], tools=[get_order]), tools="model") as sim:
         teller = told(sim, error)
         assert sim.query("go", wait=PATIENCE)
         (fact,) = tool_facts(sim)
         assert (response_of(sim), fact.outcome.kind) == (error, kind)
         assert (fact.provenance.by, len(teller.heard)) == ("teller", 1)
+        assert (teller.looked_at, sim.environment.now.analysed_by) == ([], "")
 
 
 # ---------------------------------------------------------------- what does not exist
@@ -388,9 +343,9 @@ def test_no_model_is_asked_for_what_does_not_exist(player: str) -> None:
         assert sim.query("go", wait=PATIENCE)
         for request in tool_requests(sim):
             sim.environment.ask_for_draft(request)
-            wait_until(lambda: bool(_one(sim).draft_problem), what="the reason", seconds=PATIENCE)
-            assert "no such entity" in _one(sim).draft_problem
-            assert sim.answer(request, _one(sim).draft, wait=PATIENCE)
+            wait_until(lambda: bool(waits(sim).draft_problem), what="the reason", seconds=PATIENCE)
+            assert "no such entity" in waits(sim).draft_problem
+            assert sim.answer(request, waits(sim).draft, wait=PATIENCE)
         assert "NOPE" in str(response_of(sim))
         assert "shipped" not in str(response_of(sim))
         (fact,) = tool_facts(sim)
@@ -422,25 +377,29 @@ def test_a_recorded_answer_that_breaks_the_schema_is_held(player: str) -> None:
         assert "recorded in call 1" in fact.provenance.notes
 
 
-def test_a_recorded_error_and_a_wrapped_answer_break_no_schema() -> None:
-    """An error needs not fit, and ADK records a text in a field of its own."""
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_recorded_errors_and_a_wrapped_answer_break_no_schema(player: str) -> None:
+    """What is told in ADK's form of an error is a failed call, any error needs not fit, and ADK records a text in a field of its own."""
 
     def said(city: str) -> str:
         """Say something."""
         raise AssertionError("the real tool ran")
 
+    arguments = {"city": "Rome"}
+    gone = {**ERROR, "order_id": "R-1"}
+    told_ = {"weather": PLAIN_ERROR, "said": {"result": "sunny"}, "forecast": gone}
     calls = [
-        ObservedCall(tool_name="weather", arguments={"city": "Rome"}, response=PLAIN_ERROR, place="call 1"),
-        ObservedCall(
-            tool_name="said", arguments={"city": "Rome"}, response={"result": "sunny"}, place="call 2"
-        ),
+        ObservedCall(tool_name=name, arguments=arguments, response=response, place=name)
+        for name, response in told_.items()
     ]
-    agent = agent_of([ROME], [call("said", city="Rome")], tools=[weather, said])
-    with opened(agent, tools="recorded") as sim:
+    turns = [[call(name, **arguments)] for name in told_]
+    with opened(agent_of(*turns, tools=[weather, said, forecast]), tools=player) as sim:
         sim.environment.give_recording("yesterday", calls)
         assert sim.query("go", wait=PATIENCE)
         assert not sim.pending
-        assert [fact.provenance.source for fact in tool_facts(sim)] == ["recorded"] * 2
+        assert sources(sim) == [("recorded", name) for name in told_]
+        assert tool_facts(sim)[-1].outcome == Failed(**ERROR, details={"order_id": "R-1"})
+        assert response_of(sim) == gone
 
 
 def test_a_person_has_to_insist_on_what_breaks_a_schema_that_was_set() -> None:
@@ -475,15 +434,3 @@ def test_what_a_real_tool_or_a_rule_says_is_given_and_flagged(
         (seen,), stage = played(form, agent.clone(), given)
         assert seen == BAD
         assert BREACH in str(stage.ours.calls()[0].provenance.notes)
-
-
-# ---------------------------------------------------------------- who made it
-
-
-def test_no_model_is_asked_how_a_single_tool_hangs_together() -> None:
-    """It hangs together with nothing."""
-    with opened(agent_of([ROME], tools=[weather]), tools="model") as sim:
-        teller = told(sim, GOOD)
-        assert sim.query("go", wait=PATIENCE)
-        assert (len(teller.heard), teller.looked_at) == (1, [])
-        assert sim.environment.now.analysed_by == ""

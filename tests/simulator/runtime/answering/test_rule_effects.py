@@ -38,7 +38,7 @@ from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.scripts import Script, play_script, script_of
 from simulator.scripts.script_lines import ToolMove
 from simulator.session import SessionState
-from tests.simulator.runtime.answering.going import answers_of, going
+from tests.simulator.runtime.answering.going import answers_of, going, sources
 from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
 from tests.simulator.runtime.stage import (
     PATIENCE,
@@ -338,11 +338,6 @@ def named(rule_id: str, effect: Effect = LOST, tool: str = "find", **more: Any) 
     return rule(effect, rule_id, tool, **more)
 
 
-def sources(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Return who answered each call."""
-    return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
-
-
 # ---------------------------------------------------------------- what a rule answers
 
 
@@ -500,23 +495,21 @@ def _turns() -> tuple[Any, ...]:
     return [call("find", order_id="A"), call("find", order_id="B")], [say("done")]
 
 
-def test_a_fault_changes_the_response_that_is_given() -> None:
-    """What was done stands with the answer; without a response there is nothing to change."""
+def test_a_fault_changes_the_response_that_is_given_or_is_refused() -> None:
+    """What was done stands with the answer; without a response there is nothing to change. What answers no single call leaves it waiting."""
     with two_calls() as simulation:
         (request, _) = simulation.pending
-        with pytest.raises(SimulationError, match="write one first"):
-            simulation.inject(request, fault("distort_wrong_type"))
+        for name, words in (
+            ("latency_fixed", "single call"),
+            ("ambiguous_timeout", "single call"),
+            ("ask", "single call"),
+            ("distort_wrong_type", "write one first"),
+        ):
+            with pytest.raises(SimulationError, match=words):
+                simulation.inject(request, fault(name))
+            assert len(simulation.pending) == 2
         given = Returned(value={"status": "shipped", "total": 12})
         simulation.inject(request, fault("distort_wrong_type"), given, wait=PATIENCE)
         (fact,) = tool_facts(simulation)
         assert fact.outcome != given
         assert len(fact.provenance.notes) > 1
-
-
-@pytest.mark.parametrize("name", ["latency_fixed", "ambiguous_timeout", "ask"])
-def test_what_answers_no_single_call_is_refused(name: str) -> None:
-    """The call waits on."""
-    with two_calls() as simulation:
-        with pytest.raises(SimulationError, match="single call"):
-            simulation.inject(simulation.pending[0], fault(name))
-        assert len(simulation.pending) == 2

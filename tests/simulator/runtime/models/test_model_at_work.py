@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from types import SimpleNamespace
 from typing import Any, TypedDict
 
 import pytest
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -18,7 +16,7 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from simulator.runtime import Simulation
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
+from tests.simulator.runtime.stage import PATIENCE, StandIn, agent_of, call, opened, tool_facts, tool_requests
 
 
 class Order(TypedDict):
@@ -43,24 +41,21 @@ class BusyError(Exception):
         self.response = SimpleNamespace(headers={"retry-after": f"{seconds:g}"})
 
 
-class Busy(BaseLlm):
+class Busy(StandIn):
     """A model that is busy so often, each time for so many seconds, and then says things in order."""
 
     model: str = "busy-model"
     waits: list[float] = Field(default_factory=list)
     says: list[str] = Field(default_factory=list)
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    def respond(self, request: LlmRequest) -> LlmResponse:
         """Be busy, or say the next thing."""
         if self.waits:
             raise BusyError(self.waits.pop(0))
         counted = types.GenerateContentResponseUsageMetadata(
             prompt_token_count=11, candidates_token_count=7, thoughts_token_count=3
         )
-        said = types.Content(role="model", parts=[types.Part(text=self.says.pop(0))])
-        yield LlmResponse(content=said, usage_metadata=counted)
+        return LlmResponse(content=types.ModelContent(self.says.pop(0)), usage_metadata=counted)
 
 
 GOOD = {"order_id": "A-1", "status": "lost at sea"}

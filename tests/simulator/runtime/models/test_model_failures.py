@@ -75,17 +75,13 @@ def test_details_of_any_shape_are_no_reason_to_raise(details: Any) -> None:
 
 
 def test_words_are_short_and_hold_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of the environment and of the settings are taken out, and what looks like a key."""
+    """Keys of the environment and of the settings are taken out, and what looks like a key; there is always a word."""
     monkeypatch.setenv("SOME_TOKEN", "abcdef-1")
     secrets = secrets_of({"api_key": "given-key", "model": "shown"}, None)
     text = f"keys given-key, abcdef-1, sk-{'x' * 20}, Bearer {'y' * 20} for shown {'long ' * 200}"
     words = failure_of(ProviderError(text, code=401), now=NOW, secrets=secrets).words
     assert words.startswith("401: keys [a key], [a key], [a key], Bearer [a key] for shown")
     assert len(words) < 420
-
-
-def test_an_error_without_words_is_told_by_its_class() -> None:
-    """There is always a word."""
     assert failure_of(KeyError(), now=NOW).words == "KeyError"
 
 

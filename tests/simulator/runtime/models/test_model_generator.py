@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 
 import pytest
 from google.genai import types
@@ -128,7 +129,7 @@ def test_what_a_model_does_not_know_is_left_away(message: str, gone: str) -> Non
     assert told.slept == []
     assert (gemini.thinking(body) is None) == (gone == "thoughts")
     assert (gemini.schema(body) is None) == (gone != "thoughts")
-    assert gemini.json_mode(body) == (gone != "json mode")
+    assert gemini.json_mode(body) == (gone != "json mode") == ("JSON mode" in done.attempts[1].sent)
 
 
 # ---------------------------------------------------------------- what comes back
@@ -203,34 +204,28 @@ def test_a_block_is_the_reason_and_nothing_is_asked_again(provider: Provider) ->
 # ---------------------------------------------------------------- what goes wrong on the way
 
 
-def test_too_many_requests_are_waited_for_as_long_as_the_provider_asks(provider: Provider) -> None:
-    """Retry-After counts, and the person sees what is going on."""
+@pytest.mark.parametrize(
+    ("replies", "slept", "words"),
+    [
+        (lambda by: [by.fails(429, wait="2s"), by.says(TEXT)], [2.0], ("2 s (1 of 2)", "429")),
+        (lambda by: [by.fails(429, wait="3600s")], [], ("3,600 s",)),
+        (lambda by: [by.fails(503)] * 5, [1.0, 2.0], ("503", "(3 attempts)")),
+        (lambda by: [Reply(by.says(TEXT).body, drops=True), by.says(TEXT)], [1.0], ("1 s (1 of 2)",)),
+    ],
+    ids=["as the provider asks", "an hour", "longer each time", "half of a body"],
+)
+def test_what_may_pass_is_waited_for_and_tried_again(
+    provider: Provider, replies: Callable[[Provider], list[Reply]], slept: list[float], words: tuple[str, ...]
+) -> None:
+    """The person sees each wait; one beyond patience, or a third failure, is the reason. The client tries nothing unseen."""
     told = Told()
-    done, _ = drafted(provider, provider.fails(429, wait="2s"), provider.says(TEXT), told=told)
-    assert done.value == GOOD
-    assert told.slept == [2.0]
-    assert "2 s (1 of 2)" in told.words
-    assert "429" in told.words
-    assert [progress.waits for progress in told.progress if progress.waits] == [2.0]
-    assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
-
-
-def test_nobody_waits_for_an_hour(provider: Provider) -> None:
-    """A wait that is longer than a person's patience is the reason."""
-    told = Told()
-    done, _ = drafted(provider, provider.fails(429, wait="3600s"), told=told)
-    assert told.slept == []
-    assert "3,600 s" in done.reason
-
-
-def test_a_server_error_is_tried_again_with_longer_waits(provider: Provider) -> None:
-    """Two retries, then the reason; the client itself tries nothing unseen."""
-    told = Told()
-    done, asked = drafted(provider, *[provider.fails(503)] * 5, told=told)
-    assert len(asked) == 3
-    assert told.slept == [1.0, 2.0]
-    assert done.reason.endswith("(3 attempts)")
-    assert "503" in done.reason
+    done, asked = drafted(provider, *replies(provider), told=told)
+    assert told.slept == slept
+    assert [progress.waits for progress in told.progress if progress.waits] == slept
+    assert len(asked) == len(slept) + 1
+    assert [attempt.what for attempt in done.attempts] == ["asked", *["retry"] * len(slept)]
+    assert done.value == (GOOD if len(slept) == 1 else None)
+    assert [word for word in words if word not in f"{told.words} {done.reason}"] == []
 
 
 def test_a_slow_provider_is_given_up_in_time(provider: Provider) -> None:
@@ -239,15 +234,6 @@ def test_a_slow_provider_is_given_up_in_time(provider: Provider) -> None:
     assert len(asked) <= 1
     assert "0.5 s" in done.reason
     assert done.attempts[0].outcome == done.reason
-
-
-def test_a_connection_that_drops_is_tried_again(provider: Provider) -> None:
-    """Half of a body is no answer."""
-    reply = provider.says(TEXT)
-    done, asked = drafted(provider, Reply(reply.body, drops=True), reply)
-    assert len(asked) == 2
-    assert done.value == GOOD
-    assert [attempt.what for attempt in done.attempts] == ["asked", "retry"]
 
 
 def test_a_body_that_cannot_be_read_is_a_reason(provider: Provider) -> None:

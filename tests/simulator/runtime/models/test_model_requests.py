@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
@@ -18,33 +15,21 @@ from simulator.runtime.adk.boundaries import seat_agent
 from simulator.runtime.models.model_requests import RequestFeatures, asking
 from tests.harness.loopback import loopback
 from tests.simulator.runtime.models.model_servers import GOOD, KEY, PROVIDERS, SCHEMA, generated
-from tests.simulator.runtime.stage import agent_of
+from tests.simulator.runtime.stage import StandIn, agent_of
 
 ORDER = answer_schema(SCHEMA)
 
 
-class Own(BaseLlm):
-    """Somebody's own way to a model."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
-
-
-def config_for(
-    model: BaseLlm, schema: AnswerSchema = ORDER, wish: RequestFeatures | None = None
-) -> tuple[types.GenerateContentConfig, str]:
+def config_for(model: BaseLlm, schema: AnswerSchema = ORDER) -> tuple[types.GenerateContentConfig, str]:
     """Return what a model is asked with, and how that is told."""
-    request, sent = asking(model, "the prompt", schema, None, wish or RequestFeatures())
+    request, sent = asking(model, "the prompt", schema, None, RequestFeatures())
     assert request.model == model.model
     return request.config, sent
 
 
 def test_a_model_of_ones_own_is_given_the_whole_schema() -> None:
     """It finds the schema where ADK's own agents put theirs; nobody knows how it thinks."""
-    config, sent = config_for(Own(model="own"))
+    config, sent = config_for(StandIn())
     assert config.response_mime_type == "application/json"
     assert config.response_schema == ORDER.asked
     assert config.response_json_schema is None
@@ -73,9 +58,9 @@ def test_a_seated_model_is_asked_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["gemini/gemini-2.5-flash", "vertex_ai/gemini-2.5-pro"])
+@pytest.mark.usefixtures("_local_prices")
 def test_gemini_behind_litellm_is_sent_geminis_schema(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It knows fields of any name, which OpenAI's format does not."""
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     monkeypatch.setenv("ADK_SUPPRESS_GEMINI_LITELLM_WARNINGS", "true")
     from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - takes seconds, and few tests need it
 
@@ -90,28 +75,17 @@ def test_gemini_behind_litellm_is_sent_geminis_schema(name: str, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("wish", "mime", "mode"),
-    [
-        (RequestFeatures(schema=False), "application/json", "JSON mode"),
-        (RequestFeatures(json_mode=False), None, ""),
-    ],
+    ("name", "address"),
+    [("gpt-4o", "OPENAI_BASE_URL"), pytest.param("openai/m", "OPENAI_API_BASE", marks=pytest.mark.long)],
 )
-def test_less_is_sent_where_less_is_wished(wish: RequestFeatures, mime: str | None, mode: str) -> None:
-    """What a provider has refused is not sent again."""
-    config, told = config_for(Gemini(model="gemini-2.5-flash"), wish=wish)
-    assert config.response_json_schema is None
-    assert config.response_mime_type == mime
-    assert ("JSON mode" in told) is bool(mode)
-    assert "prompt" in told
-
-
-def test_adks_own_client_for_openai_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the openai package is there, a bare name goes to it, with the strict form of the schema."""
+@pytest.mark.usefixtures("_local_prices")
+def test_openai_is_reached_by_a_models_name(name: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare name goes to ADK's own client, one with a provider to LiteLLM, with the strict form of the schema."""
     openai = PROVIDERS["litellm"]
     with loopback(openai.says(json.dumps(GOOD))) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv(address, f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        assert generated("gpt-4o").value == GOOD
+        assert generated(name).value == GOOD
         (asked,) = server.asked
     assert openai.schema(asked.body)["additionalProperties"] is False
     assert "minLength" not in str(openai.schema(asked.body))

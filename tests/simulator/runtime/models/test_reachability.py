@@ -5,17 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.adk.models.lite_llm import LiteLlm
-from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -24,35 +20,18 @@ from simulator.runtime.adk.boundaries import install
 from simulator.runtime.models import reachability
 from simulator.runtime.models.reachability import model_problem, unreachable_models
 from tests.simulator.runtime.models.model_servers import unheard
-
-KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
-
-
-class OwnModel(BaseLlm):
-    """A model that needs nothing from outside."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
+from tests.simulator.runtime.stage import StandIn
 
 
-class OwnGemini(Gemini):
+class OwnGemini(StandIn, Gemini):
     """A model of one's own that calls itself Gemini."""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Say nothing."""
-        yield LlmResponse()
 
 
 def team() -> LlmAgent:
     """Agents with a model of their own, with Gemini, and with a model that nobody knows, one of them in a tool."""
     inner = LlmAgent(name="inner", model="no-such-model-1")
     second = LlmAgent(name="second", model="gemini-2.5-flash")
-    return LlmAgent(name="first", model=OwnModel(model="own"), tools=[AgentTool(inner)], sub_agents=[second])
+    return LlmAgent(name="first", model=StandIn(), tools=[AgentTool(inner)], sub_agents=[second])
 
 
 def config_of(agent: Any) -> SimulatedAgentConfig:
@@ -60,30 +39,31 @@ def config_of(agent: Any) -> SimulatedAgentConfig:
     return SimulatedAgentConfig("Team", agent, "team.evalset.json")
 
 
-@pytest.mark.parametrize("environ", [{}, {"GOOGLE_API_KEY": "placeholder"}])
-def test_each_agent_without_a_model_is_named_with_the_reason(environ: dict[str, str]) -> None:
-    """Also in a session after the first. A model of one's own can be asked; a placeholder only lets an agent load."""
+@pytest.mark.parametrize(
+    ("environ", "missing"),
+    [
+        ({}, {"inner", "second"}),
+        ({"GOOGLE_API_KEY": "placeholder"}, {"inner", "second"}),
+        ({"GOOGLE_API_KEY": "k"}, {"inner"}),
+        ({"GEMINI_API_KEY": "k"}, {"inner"}),
+        (
+            {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE", "GOOGLE_APPLICATION_CREDENTIALS": "/key.json"},
+            {"inner"},
+        ),
+        ({"GOOGLE_GENAI_USE_ENTERPRISE": "1", "K_SERVICE": "desk"}, {"inner"}),
+    ],
+)
+def test_each_agent_without_a_model_is_named_with_the_reason(
+    environ: dict[str, str], missing: set[str]
+) -> None:
+    """Also in a session after the first. A model of one's own can be asked, Gemini with a key or the cloud's credentials; a placeholder only lets an agent load."""
     agent = team()
     for _ in range(2):
         found = unreachable_models(agent, environ)
-        assert set(found) == {"inner", "second"}
+        assert set(found) == missing
         assert "no-such-model-1" in found["inner"]
-        assert "GOOGLE_API_KEY" in found["second"]
+        assert "GOOGLE_API_KEY" in found.get("second", "GOOGLE_API_KEY")
         install(agent)
-
-
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {"GOOGLE_API_KEY": "k"},
-        {"GEMINI_API_KEY": "k"},
-        {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE", "GOOGLE_APPLICATION_CREDENTIALS": "/key.json"},
-        {"GOOGLE_GENAI_USE_ENTERPRISE": "1", "K_SERVICE": "desk"},
-    ],
-)
-def test_credentials_make_gemini_reachable(environ: dict[str, str]) -> None:
-    """A key, or the cloud's own credentials, are enough to ask."""
-    assert set(unreachable_models(team(), environ)) == {"inner"}
 
 
 def test_the_cloud_needs_credentials_that_can_be_found(
@@ -129,18 +109,24 @@ def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "model",
+    ("model", "environ"),
     [
-        OwnModel(model="own"),
-        OwnGemini(),
-        Gemini(client_kwargs={"api_key": "k"}),
+        (StandIn(), {}),
+        (OwnGemini(), {}),
+        (Gemini(client_kwargs={"api_key": "k"}), {}),
+        (LiteLlm(model="openai/m", api_base="http://model.example:9/v1"), {}),
+        ("openai/gpt-4o", {"OPENAI_API_KEY": "k"}),
     ],
+    ids=["own", "own Gemini", "key in the settings", "server elsewhere", "key of a provider"],
 )
-def test_what_needs_no_key_can_be_reached(model: Any) -> None:
-    """Somebody's own model and a key in the settings are enough."""
+def test_what_has_all_that_it_needs_can_be_reached(model: Any, environ: dict[str, str]) -> None:
+    """Somebody's own model, a key, or the address of another machine, which is not tried; also when the agent is seated."""
     config = config_of(LlmAgent(name="clerk", model=model))
-    assert model_reachability(config, {}) is None
-    assert default_seats(config, {}).agents == {}
+    for _ in range(2):
+        assert model_reachability(config, environ) is None
+        assert default_seats(config, environ).agents == {}
+        assert bool(model_reachability(config, {})) is bool(environ)
+        install(config.agent)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,33 +141,12 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(named in said for named in ("clerk", "openai/gpt-4o", "litellm"))
 
 
-def test_a_key_makes_a_providers_model_reachable() -> None:
-    """With its key a model of LiteLLM is reachable, before and after the agent was seated."""
-    agent = LlmAgent(name="clerk", model="openai/gpt-4o")
-    for _ in range(2):
-        assert model_reachability(config_of(agent), {"OPENAI_API_KEY": "k"}) is None
-        assert "OPENAI_API_KEY" in str(model_reachability(config_of(agent), {}))
-        install(agent)
-
-
 def test_a_person_sits_where_no_model_can_be_asked() -> None:
     """By default a person plays the agents without a model by name, every agent if none has one, and the tools."""
     assert default_seats(config_of(team()), {}).agents == {"inner": "person", "second": "person"}
     seats = default_seats(config_of(LlmAgent(name="clerk", model="gemini-2.5-flash")), {})
     assert seats.of_agent("anyone") == "person"
     assert seats.of_tool("anything") == "person"
-
-
-def test_the_processs_environment_counts_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an environment given, the process's own is read."""
-    config = config_of(LlmAgent(name="clerk", model="gemini-2.5-flash"))
-    # What is tested is the default itself, which is the environment.
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
-    assert model_reachability(config)
-    assert default_seats(config).agents == {"*": "person"}
-    monkeypatch.setenv("GOOGLE_API_KEY", "k")
-    assert model_reachability(config) is None
 
 
 @pytest.mark.long
@@ -214,9 +179,7 @@ def test_a_model_server_that_does_not_run_is_named(by: str) -> None:
             assert expected is None or (problem or "").endswith(f" {expected}")
 
 
-def test_servers_elsewhere_are_not_tried() -> None:
-    """An address of another machine counts as reachable; one that is no address is named."""
-    elsewhere = LiteLlm(model="openai/m", api_base="http://model.example:9/v1")
-    assert model_problem(elsewhere, {}) is None
+def test_an_address_that_is_none_is_named() -> None:
+    """As what it is."""
     broken = LiteLlm(model="openai/m", api_base="http://localhost:port/v1")
     assert "an invalid URL" in (model_problem(broken, {}) or "")

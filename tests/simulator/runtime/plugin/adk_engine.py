@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from google.adk.apps import App
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
 from google.adk.tools.environment_simulation.environment_simulation_factory import (
     EnvironmentSimulationFactory,
 )
-from google.genai import types
 
 from simulator.runtime.plugin import create_plugin
-from tests.simulator.runtime.plugin.standing import Stage, responses
+from tests.simulator.runtime.plugin.standing import Stage, prompt_in, responses, runner_of, spoken
+from tests.simulator.runtime.stage import StandIn
 
 MODEL = "spoken-by-heart"
 ADKS_CONNECTIONS = {
@@ -31,7 +26,7 @@ ADKS_CONNECTIONS = {
 OUR_CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
 
 
-class ByHeart(BaseLlm):
+class ByHeart(StandIn):
     """A model that answers from a script: a value is written as JSON, a text stands, an exception is raised."""
 
     script: ClassVar[Callable[[str], Any]]
@@ -43,19 +38,13 @@ class ByHeart(BaseLlm):
         """Return the model's name."""
         return [MODEL]
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Answer."""
-        prompt = "".join(part.text or "" for content in llm_request.contents for part in content.parts or ())
+    async def respond(self, request: LlmRequest) -> str:
+        """Answer; as with every model, others go on meanwhile."""
+        prompt = prompt_in(request)
         ByHeart.prompts.append(prompt)
-        ByHeart.requests.append(llm_request)
-        await asyncio.sleep(0)  # as every model does, it lets others go on meanwhile
-        given = ByHeart.script(prompt)
-        if isinstance(given, Exception):
-            raise given
-        text = given if isinstance(given, str) else json.dumps(given)
-        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
+        ByHeart.requests.append(request)
+        await asyncio.sleep(0)
+        return spoken(ByHeart.script(prompt))
 
 
 LLMRegistry.register(ByHeart)
@@ -96,8 +85,7 @@ def stage_of(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours
     """Return an agent ADK's plugin ("adk"), or ours."""
     plugin = create_plugin(config, **ours)
     used: Any = plugin if whose == "ours" else EnvironmentSimulationFactory.create_plugin(config)
-    runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[used]))
-    return Stage(runner, plugin)
+    return Stage(runner_of(agent, used), plugin)
 
 
 def seen_by(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours: Any) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -13,9 +14,7 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.events.event import Event
-from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
@@ -29,7 +28,7 @@ from simulator.runtime.plugin import (
     create_callback,
     create_plugin,
 )
-from tests.simulator.runtime.stage import PATIENCE, call
+from tests.simulator.runtime.stage import PATIENCE, StandIn, call
 
 Form = Literal["callback", "plugin"]
 FORMS: tuple[Form, ...] = ("callback", "plugin")
@@ -66,12 +65,13 @@ def staged(form: Form, agent: Any, config: Any, *, plugins: Iterable[BasePlugin]
         own = agent.before_tool_callback
         before = own if isinstance(own, list) else [own] if own else []
         agent.before_tool_callback = [*before, callback]
-        return Stage(_runner(agent, *plugins), callback)
+        return Stage(runner_of(agent, *plugins), callback)
     plugin = create_plugin(config, **more)
-    return Stage(_runner(agent, plugin, *plugins), plugin)
+    return Stage(runner_of(agent, plugin, *plugins), plugin)
 
 
-def _runner(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
+def runner_of(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
+    """Make ADK's own runner."""
     return InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=list(plugins)))
 
 
@@ -88,19 +88,14 @@ def responses(events: Iterable[Event]) -> list[Any]:
 
 def in_threads(works: list[Callable[[], Any]]) -> list[Any]:
     """Do each work in a thread of its own, with an event loop of its own."""
-    done: dict[int, Any] = {}
     gate = threading.Barrier(len(works))
 
-    def work(number: int) -> None:
+    def begun(work: Callable[[], Any]) -> Any:
         gate.wait(PATIENCE)
-        done[number] = works[number]()
+        return work()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return [done[number] for number in range(len(works))]
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [*pool.map(begun, works)]
 
 
 def rule(rule_id: str, tool: str = "find_order", effect: Any = None, **more: Any) -> InjectionRule:
@@ -123,21 +118,26 @@ FIND = [call("find_order", order_id="A-1")]
 BUSY = {"error_code": 503, "error_message": "busy"}
 
 
-class Oracle(BaseLlm):
+class Oracle(StandIn):
     """A model that is asked for JSON: it answers by what the prompt says, and keeps the prompts."""
 
     model: str = "oracle"
     say: Callable[[str], Any]
     prompts: list[str] = Field(default_factory=list)
 
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
+    def respond(self, request: LlmRequest) -> Any:
         """Answer with what `say` gives for the prompt: an exception is raised, a text stands as it is."""
-        parts = (part for content in llm_request.contents for part in content.parts or ())
-        self.prompts.append("\n".join(part.text or "" for part in parts))
-        given = self.say(self.prompts[-1])
-        if isinstance(given, Exception):
-            raise given
-        text = given if isinstance(given, str) else json.dumps(given)
-        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
+        self.prompts.append(prompt_in(request))
+        return spoken(self.say(self.prompts[-1]))
+
+
+def spoken(given: Any) -> str:
+    """Say what is given: a text as it is, a value as JSON; an exception is raised."""
+    if isinstance(given, Exception):
+        raise given
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def prompt_in(request: LlmRequest) -> str:
+    """Return all texts of a request."""
+    return "\n".join(part.text or "" for content in request.contents for part in content.parts or ())

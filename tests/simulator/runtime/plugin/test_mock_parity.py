@@ -1,7 +1,7 @@
 """Proves that ADK's own configuration behaves here as in google-adk 2.13: mocks and injections together, call by call, and more.
 
 Both get the same configuration, the same calls in one session, and one scripted model that says the same. Left out, because ADK is
-wrong there (test_adk_defects.py shows each): tools that are listed with neither a hit nor a mock, answers that are no JSON
+wrong there (test_adk_defects.py shows some): tools that are listed with neither a hit nor a mock, answers that are no JSON
 object or do not fit what the tool declares, and arguments of which one is true and another 1.
 """
 

@@ -21,6 +21,7 @@ from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.plugin import create_callback
 from simulator.runtime.plugin.session_play import SessionPlay
+from tests.simulator.runtime.plugin.adk_engine import OUR_CONNECTIONS, is_analysis
 from tests.simulator.runtime.plugin.order_tools import breaks, create_order, find_order, really_ran
 from tests.simulator.runtime.plugin.standing import (
     BUSY,
@@ -195,44 +196,36 @@ def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: For
 # ---------------------------------------------------------------- what rules do here
 
 
-def test_distortions_change_real_answers_too(form: Form) -> None:
-    """A real tool runs, and the agent sees its answer without what the rule takes away."""
-    empty = rule("empty", effect={"kind": "distort", "distortions": [{"kind": "drop"}]})
-    given = config(empty, players={"find_order": "real"})
-    seen, stage = played(form, agent_of(FIND, tools=[find_order]), given)
-    assert really_ran() == [("find_order", "A-1")]
-    assert seen != [{"order_id": "A-1", "status": "really open", "total": 1.0}]
-    assert stage.ours.calls()[0].really == {"order_id": "A-1", "status": "really open", "total": 1.0}
+def test_rules_act_here_as_on_the_page(form: Form) -> None:
+    """Sequences and templates follow the session, a distortion changes a real answer.
 
-
-def test_sequences_and_templates_follow_the_session(form: Form) -> None:
-    """One value after the other, each filled in from the call's arguments, the state and its number."""
+    A broken template or a question to a person leaves the call to the player; the log says what happened.
+    """
     values = [{"order": "{{ args.order_id }}", "n": "{{ call_number }}"}, {"of": "{{ state.who }}"}]
-    told = rule("told", effect={"kind": "sequence", "values": values, "templated": True, "then": "pass"})
+    broken = {"kind": "response", "value": {"x": "{{ args.nothing.at_all }}"}, "templated": True}
+    rules = [
+        rule("told", effect={"kind": "sequence", "values": values, "templated": True, "then": "pass"}),
+        rule("broken", effect=broken, match_args={"order_id": "B-2"}),
+        rule("asks", effect={"kind": "ask"}, match_args={"order_id": "C-3"}),
+        rule("empty", "create_order", {"kind": "distort", "distortions": [{"kind": "drop"}]}),
+    ]
 
     def sign(callback_context: Any) -> None:
         callback_context.state["who"] = "Ada"
 
-    agent = agent_of(
-        FIND, FIND, [call("find_order", order_id="B-2")], tools=[find_order], before_agent_callback=sign
-    )
-    seen, stage = played(form, agent, config(told))
+    calls = [call("find_order", order_id=order_id) for order_id in ("A-1", "A-1", "B-2", "C-3")]
+    turns = [[each] for each in (*calls, call("create_order", item="lamp"))]
+    agent = agent_of(*turns, tools=[find_order, create_order], before_agent_callback=sign)
+    seen, stage = played(form, agent, config(*rules, players={"create_order": "real"}))
     assert seen[:2] == [{"order": "A-1", "n": 1}, {"of": "Ada"}]
-    *told_twice, rest = (each.provenance for each in stage.ours.calls())
-    assert [each.source for each in (*told_twice, rest)] == ["injected", "injected", "generated"]
-    assert [miss.rule_id for miss in rest.misses] == ["told"]
-
-
-def test_a_rule_that_cannot_answer_or_asks_a_person_leaves_the_call_to_the_player(form: Form) -> None:
-    """A broken template or a question to a person never ends a run; the log says what happened."""
-    broken = rule(
-        "broken", effect={"kind": "response", "value": {"x": "{{ args.nothing.at_all }}"}, "templated": True}
-    )
-    asks = rule("asks", effect={"kind": "ask"})
-    for each in (broken, asks):
-        (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(each))
-        assert seen["order_id"] == "A-1"
-        assert each.rule_id in stage.ours.calls()[0].provenance.notes[0]
+    assert [each["order_id"] for each in seen[2:4]] == ["B-2", "C-3"]
+    assert really_ran() == [("create_order", "lamp")]
+    real = {"order_id": "REAL-1", "item": "lamp", "status": "really new"}
+    assert stage.ours.calls()[-1].really == real != seen[-1]
+    by = [each.provenance for each in stage.ours.calls()]
+    assert [each.source for each in by] == ["injected"] * 2 + ["generated"] * 2 + ["real"]
+    assert "told" in {miss.rule_id for miss in by[2].misses}
+    assert ("broken" in by[2].notes[0], "asks" in by[3].notes[0]) == (True, True)
 
 
 # ---------------------------------------------------------------- what goes wrong inside
@@ -275,20 +268,14 @@ def test_players_of_tools_that_there_are_not_are_told_once(
     assert ["'find_ordr'" in message for message in told] == [True]
 
 
-CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
 FINDS: Any = FunctionTool(find_order)
 CREATES: Any = FunctionTool(create_order)
 BY_MODEL = {"find_order": "model", "create_order": "model"}
 
 
-def asked(prompt: str) -> bool:
-    """Recognise the question how tools hang together from one for an answer."""
-    return '"produces"' in prompt
-
-
 def oracle(answer: Callable[[str], Any] = lambda _: {"status": "said"}) -> Oracle:
     """Make a model that knows nothing of connections, and answers calls so."""
-    return Oracle(say=lambda prompt: CONNECTIONS if asked(prompt) else answer(prompt))
+    return Oracle(say=lambda prompt: OUR_CONNECTIONS if is_analysis(prompt) else answer(prompt))
 
 
 def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
@@ -299,7 +286,7 @@ def test_the_model_answers_and_the_log_says_what_it_cost(form: Form) -> None:
     assert seen == [{"status": "said"}]
     (logged,) = stage.ours.calls()
     assert (logged.provenance.source, logged.provenance.by) == ("generated", "oracle")
-    assert [asked(prompt) for prompt in model.prompts] == [True, False]
+    assert [is_analysis(prompt) for prompt in model.prompts] == [True, False]
 
 
 def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
@@ -309,7 +296,7 @@ def test_one_look_at_the_connections_serves_all_sessions_and_threads() -> None:
     callback.environment.note_tools(None, {"find_order": FINDS, "create_order": CREATES})
     work = [lambda: asyncio.run(callback(FINDS, {"order_id": "A-1"}, None))] * 8
     assert in_threads(work) == [{"status": "said"}] * 8
-    assert sum(map(asked, model.prompts)) == 1
+    assert sum(map(is_analysis, model.prompts)) == 1
 
 
 def test_who_waits_for_the_analysis_goes_on_when_the_first_one_is_cancelled() -> None:
@@ -325,7 +312,7 @@ def test_who_waits_for_the_analysis_goes_on_when_the_first_one_is_cancelled() ->
                     await asyncio.Event().wait()
                 yield response
 
-    model = Slow(say=lambda prompt: CONNECTIONS if asked(prompt) else {"status": "said"})
+    model = Slow(say=lambda prompt: OUR_CONNECTIONS if is_analysis(prompt) else {"status": "said"})
     callback: Any = create_callback(config(players=BY_MODEL), model=model)
     callback.environment.note_tools(None, {"find_order": FINDS, "create_order": CREATES})
 
@@ -341,19 +328,19 @@ def test_who_waits_for_the_analysis_goes_on_when_the_first_one_is_cancelled() ->
     assert answer == {"status": "said"}
     assert first.cancelled()
     assert [each.arguments for each in callback.calls()] == [{"order_id": "A-2"}]
-    assert sum(map(asked, model.prompts)) == 2
+    assert sum(map(is_analysis, model.prompts)) == 2
 
 
 def test_an_analysis_that_fails_is_asked_for_again_by_the_next_session_only() -> None:
     """The connections that were found offline stand meanwhile, and the answers are the model's."""
-    model = Oracle(say=lambda prompt: "no JSON" if asked(prompt) else {"status": "said"})
+    model = Oracle(say=lambda prompt: "no JSON" if is_analysis(prompt) else {"status": "said"})
     turns = [FIND, [call("find_order", order_id="A-2")]]
     agent = agent_of(*turns, tools=[find_order, create_order])
     seen, stage = played("plugin", agent, config(players=BY_MODEL), model=model)
-    first = sum(map(asked, model.prompts))
+    first = sum(map(is_analysis, model.prompts))
     assert seen == [{"status": "said"}] * 2
     asyncio.run(stage.turn("another"))
-    assert sum(map(asked, model.prompts)) == 2 * first
+    assert sum(map(is_analysis, model.prompts)) == 2 * first
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,9 @@ from unittest.mock import MagicMock
 import pytest
 from google.adk.agents import LoopAgent
 from google.adk.agents.live_request_queue import LiveRequestQueue
-from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -34,9 +31,11 @@ from tests.simulator.runtime.plugin.standing import (
     played,
     responses,
     rule,
+    runner_of,
     staged,
 )
 from tests.simulator.runtime.stage import agent_of, call, say
+from tests.simulator.runtime.ways import Making
 
 # ---------------------------------------------------------------- kinds of tools and agents
 
@@ -144,21 +143,10 @@ def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) ->
     assert stage.ours.calls()[0].outcome.kind == "deferred"
 
 
-class Desk(BaseToolset):
-    """A tool set that makes its tools anew each time, as those of remote servers do."""
-
-    async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
-        """Return the tools."""
-        return [FunctionTool(find_order), FunctionTool(create_order)]
-
-    async def close(self) -> None:
-        """Have nothing to close."""
-
-
 def test_tools_of_tool_sets_are_answered_under_their_prefixed_names(form: Form) -> None:
     """ADK's copies of prefixed tools are answered too, every time that they are made anew."""
     turn = [call("desk_find_order", order_id="A-1")]
-    agent = agent_of(turn, turn, tools=[Desk(tool_name_prefix="desk")])
+    agent = agent_of(turn, turn, tools=[Making(lambda: FunctionTool(find_order), prefix="desk")])
     seen, stage = played(form, agent, config(rule("busy", "desk_find_order")))
     assert seen == [BUSY] * 2
     assert len(stage.ours.calls()) == 2
@@ -255,8 +243,8 @@ def test_a_streaming_tool_of_a_live_session_is_answered_before_adk_calls_its_fun
 
     agent = agent_of([call("watch", order_id="A-1")], tools=[watch])
     environment = create_plugin(config(rule("busy", "watch")))
-    runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[Live("live"), environment]))
-    assert responses(asyncio.run(Stage(runner, environment).turn())) == [BUSY]
+    stage = Stage(runner_of(agent, Live("live"), environment), environment)
+    assert responses(asyncio.run(stage.turn())) == [BUSY]
 
 
 class Question(BaseModel):

@@ -8,8 +8,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from google.adk.agents import LlmAgent
-from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
@@ -22,15 +20,16 @@ from simulator.runtime.plugin import ToolSimulator, create_callback, create_plug
 from tests.conformance.test_seed_strands_tool_simulation import HVACResponse, SensorResponse, answers, room
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.plugin.order_tools import find_order
-from tests.simulator.runtime.plugin.standing import BUSY, FIND, Stage, config, responses, rule
+from tests.simulator.runtime.plugin.standing import BUSY, FIND, Stage, config, responses, rule, runner_of
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, say, tool_facts, tool_requests
 
 
 def run(simulator: ToolSimulator, *turns: Any, session: str = "s") -> list[Any]:
     """Let a plain ADK agent with all tools of a simulator call them; return what it saw."""
     tools: list[Any] = [simulator.get_tool(name) for name in simulator.list_tools()]
-    runner = InMemoryRunner(agent=agent_of(*turns, tools=tools), app_name="stage")
-    stage = Stage(runner, create_plugin({}))  # of the plugin nothing is used: the runner has none
+    stage = Stage(
+        runner_of(agent_of(*turns, tools=tools)), create_plugin({})
+    )  # of the plugin nothing is used: the runner has none
     return responses(asyncio.run(stage.turn(session)))
 
 
@@ -85,19 +84,6 @@ def test_a_state_outlives_its_tools() -> None:
     assert simulator.list_tools() == ["hvac_controller", "room_sensor"]
 
 
-def test_a_registry_of_ones_own() -> None:
-    """All sessions remember there, to its own size; what is in it is known to the tools."""
-    registry = StateRegistry(max_tool_call_cache_size=2)
-    simulator = ToolSimulator(state_registry=registry)
-    room(simulator)
-    for session in ("one", "two", "three"):
-        run(simulator, [call("hvac_controller", temperature=70.0, mode="heat")], session=session)
-    assert len(registry.get_state("room_environment")["previous_calls"]) == 2
-    assert simulator.get_state("room_environment") == registry.get_state("room_environment")
-    registry.clear_state("room_environment")
-    assert simulator.get_state("room_environment", "two")["previous_calls"] == []
-
-
 def test_a_schema_that_is_none_is_refused() -> None:
     """It is named, and nothing is registered."""
     simulator = ToolSimulator()
@@ -109,13 +95,23 @@ def test_a_schema_that_is_none_is_refused() -> None:
 # ---------------------------------------------------------------- beyond them
 
 
-def test_sessions_do_not_share_a_state() -> None:
-    """Unless they are given one registry, each session begins anew."""
-    simulator = ToolSimulator()
+@pytest.mark.parametrize(
+    ("registry", "temperature"), [(None, 68), (StateRegistry(max_tool_call_cache_size=2), 80)]
+)
+def test_sessions_share_a_state_in_a_registry_of_ones_own_only(
+    registry: StateRegistry | None, temperature: int
+) -> None:
+    """Without one each session begins anew."""
+    simulator = ToolSimulator(state_registry=registry)
     room(simulator)
-    run(simulator, [call("hvac_controller", temperature=80.0, mode="heat")], session="one")
-    (sensed,) = run(simulator, [call("room_sensor")], session="two")
-    assert sensed == {"temperature": 68, "humidity": 45}
+    for session in ("one", "two"):
+        run(simulator, [call("hvac_controller", temperature=80.0, mode="heat")], session=session)
+    (sensed,) = run(simulator, [call("room_sensor")], session="three")
+    assert sensed == {"temperature": temperature, "humidity": 45}
+    if registry is not None:
+        assert len(registry.get_state("room_environment")["previous_calls"]) == 2
+        registry.clear_state("room_environment")
+        assert simulator.get_state("room_environment", "two")["previous_calls"] == []
 
 
 def test_a_plugin_leaves_simulated_tools_to_their_own_environment() -> None:
@@ -125,10 +121,8 @@ def test_a_plugin_leaves_simulated_tools_to_their_own_environment() -> None:
     seen = []
     for rules in ((), (rule("all", "*"),)):
         agent = agent_of([call("room_sensor")], tools=[simulator.get_tool("room_sensor")])
-        assert isinstance(agent, LlmAgent)
         plugin = create_plugin(SimulatedEnvironmentConfig(rules=rules))
-        runner = InMemoryRunner(agent=agent, app_name="stage", plugins=[plugin])
-        seen += responses(asyncio.run(Stage(runner, plugin).turn()))
+        seen += responses(asyncio.run(Stage(runner_of(agent, plugin), plugin).turn()))
     assert seen == [{"temperature": 68, "humidity": 45}, BUSY]
 
 

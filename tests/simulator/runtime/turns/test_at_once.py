@@ -15,7 +15,7 @@ from simulator.runtime.turns import turn
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.playing import played, resumed
 from tests.simulator.runtime.shapes import SHAPES
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, tool_facts
 from tests.simulator.runtime.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
@@ -42,8 +42,7 @@ def test_what_waits_for_nothing_is_answered_at_once() -> None:
     agent = agent_of(
         [call("hit_later", mark="a")], [call("hit", mark="b")], tools=[traces.hit, traces.hit_later]
     )
-    with opened(agent, tools="real") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="real") as sim:
         assert [(fact.tool_name, fact.at_once) for fact in tool_facts(sim)] == [
             ("hit_later", True),
             ("hit", False),
@@ -55,33 +54,26 @@ def test_what_waits_for_nothing_is_answered_at_once() -> None:
 def test_a_person_is_never_at_once() -> None:
     """What a person answers comes in its turn, and so does what follows where others wait."""
     agent = agent_of([call("hit_later", mark="a"), call("hit_later", mark="b")], tools=[Traces().hit_later])
-    with opened(agent, tools={"*": "person"}) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools={"*": "person"}) as sim:
         sim.run_real(sim.pending[1], wait=PATIENCE)
         sim.answer(sim.pending[0], {"played": True}, wait=PATIENCE)
         assert [fact.at_once for fact in tool_facts(sim)] == [False, False]
 
 
-def test_each_real_call_is_noted_before_it_runs() -> None:
-    """At once or not: a word that it starts stands right before each answer of a real tool."""
-    play = played(SHAPES["quick_and_slow"], "real")
-    facts = [fact for _, fact in play.journal.path()]
-    answers = [place for place, fact in enumerate(facts) if isinstance(fact, ToolAnswered)]
-    assert len(answers) == 2 * 4
-    for place in answers:
-        started = [fact.key for fact in facts[:place] if isinstance(fact, CallStarted)]
-        answer = facts[place]
-        assert isinstance(answer, ToolAnswered)
-        assert answer.key in started
-
-
 @pytest.mark.usefixtures("_on_a_machine_at_rest")
 def test_an_answer_at_once_is_replayed_at_once() -> None:
-    """Lanes that answer at once and later come back with the same events, and nothing real runs again."""
+    """Lanes that answer at once and later come back with the same events, and nothing real runs again.
+
+    A word that it starts stands before each answer of a real tool.
+    """
     shape = SHAPES["quick_and_slow"]
     play, traces = played(shape, "real"), Traces()
-    facts = [fact for _, fact in play.journal.path() if isinstance(fact, ToolAnswered)]
-    assert {fact.at_once for fact in facts} == {True, False}
+    facts = [fact for _, fact in play.journal.path()]
+    answers = [(place, fact) for place, fact in enumerate(facts) if isinstance(fact, ToolAnswered)]
+    assert len(answers) == 2 * 4
+    assert {fact.at_once for _, fact in answers} == {True, False}
+    for place, answer in answers:
+        assert answer.key in {fact.key for fact in facts[:place] if isinstance(fact, CallStarted)}
     turn_ends = [number for number, fact in play.journal.path() if fact.kind == "turn_ended"]
     with resumed(play.journal.branched(turn_ends[0] - 1).to_json(), shape, traces) as sim:
         assert sim.view().divergence is None

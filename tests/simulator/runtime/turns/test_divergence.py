@@ -17,7 +17,7 @@ from tests.simulator.runtime.stage import (
     PATIENCE,
     agent_of,
     call,
-    opened,
+    going,
     play,
     resumed,
     say,
@@ -35,8 +35,7 @@ def _agent(traces: Traces, *turns: Any, **more: Any) -> BaseAgent:
 
 def _recorded() -> str:
     """Return the JSON of a session that is in the middle of its second tool call."""
-    with opened(_agent(Traces())) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(_agent(Traces())) as sim:
         assert sim.answer(sim.pending[0], {"found": 1}, wait=PATIENCE)
         assert [request.arguments for request in tool_requests(sim)] == [{"mark": "b"}]
         return sim.journal.to_json()
@@ -140,8 +139,7 @@ def test_another_instruction_is_only_a_warning() -> None:
 
 def test_a_completed_turn_is_not_re_executed() -> None:
     """A change of the agent does not touch turns that have ended: their events stand in the journal."""
-    with opened(_agent(Traces()), tools="refuse") as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(_agent(Traces()), tools="refuse") as sim:
         text, session = sim.journal.to_json(), sim.session
     with resumed(text, _renamed_agent(Traces())) as sim:
         assert sim.view().divergence is None

@@ -16,7 +16,7 @@ from simulator import (
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_effects import HangEffect
 from tests.harness.processes import wait_until
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, resumed, say
 
 RAN: list[str] = []
 
@@ -52,8 +52,7 @@ def two_calls() -> Any:
 def test_seats_and_rules_go_back_with_the_head_one_step_each() -> None:
     """A swap and a switch are steps of their own, so that nobody loses an answer with them; a redo brings each back."""
     rule = busy("other")
-    with opened(two_calls(), rules=[rule]) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls(), rules=[rule]) as sim:
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
         sim.switch_rule("r", enabled=False)
         sim.set_player("tool", "refuse", "other")
@@ -87,8 +86,7 @@ def test_what_is_set_in_the_moment_of_the_opening_is_a_step_of_its_own() -> None
 
 def test_an_undo_runs_nothing_real_by_itself() -> None:
     """Back where a real tool sat, the call waits for a person first, who can let it go on."""
-    with opened(two_calls()) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls()) as sim:
         before, ran = sim.journal.head, list(RAN)
         sim.set_player("tool", "real", wait=PATIENCE)
         assert len(RAN) == len(ran) + 2
@@ -107,8 +105,7 @@ def test_an_undo_runs_nothing_real_by_itself() -> None:
 def test_what_answered_by_itself_does_not_answer_again_by_itself(player: str) -> None:
     """Neither a player nor a rule: the call waits, also after a resume; the next ones, or a player who sits down, go as before."""
     more: dict[str, Any] = {"rules": [busy("find")]} if player == "r" else {"tools": player}
-    with opened(two_calls(), **more) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls(), **more) as sim:
         history, kinds = sim.session.history, kinds_of(sim)
         to_before(sim, "tool_answered")
         (request,) = sim.pending
@@ -133,8 +130,7 @@ def test_what_answered_by_itself_does_not_answer_again_by_itself(player: str) ->
 
 def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
     """Back before it, a person has the model's turn; the others it makes itself."""
-    with opened(two_calls()) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls()) as sim:
         to_before(sim, "model_answered")
         (request,) = sim.pending
         assert (request.kind, request.would_answer) == ("model", "model")
@@ -144,8 +140,7 @@ def test_a_turn_of_the_agents_own_model_can_be_taken_another_way() -> None:
 
 def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
     """At any depth, step by step, and nothing is lost; another step instead of a redo ends it."""
-    with opened(two_calls()) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls()) as sim:
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
         sim.set_rules([])
         sim.answer(sim.pending[0], {"status": "second"}, wait=PATIENCE)
@@ -169,8 +164,7 @@ def test_undo_and_redo_go_the_same_steps_both_ways() -> None:
 
 def test_taking_back_a_stop_leads_to_the_pause_that_it_ended() -> None:
     """The answers before the stop are still there, and the call waits again, also where somebody goes to no fact."""
-    with opened(two_calls()) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(two_calls()) as sim:
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
         key, history = sim.pending[0].key, sim.session.history
         sim.stop()
@@ -190,8 +184,7 @@ def test_taking_back_a_stop_leads_to_the_pause_that_it_ended() -> None:
 def test_taking_back_a_turn_of_the_model_that_a_person_asked_for() -> None:
     """Where a person let the model take one turn and it failed, the person has the turn again, and loses no more."""
     agent = agent_of([call("find", order_id="A")], RuntimeError("no key"), tools=[find])
-    with opened(agent, agents="person") as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(agent, agents="person") as sim:
         sim.run_real(sim.pending[0], wait=PATIENCE)
         sim.answer(sim.pending[0], {"status": "first"}, wait=PATIENCE)
         key = sim.pending[0].key
@@ -224,8 +217,7 @@ def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -
 
 def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:
     """ADK's own error is shown as one, so that whoever looks for errors finds it."""
-    with opened(agent_of([call("nothing", a=1)], [say("sorry")], tools=[find])) as sim:
-        sim.query("go", wait=PATIENCE)
+    with going(agent_of([call("nothing", a=1)], [say("sorry")], tools=[find])) as sim:
         (error,) = [entry for entry in sim.session.history if entry.type == "tool_error"]
         assert "nothing" in error.error_message
         assert sim.session.state is SessionState.COMPLETED

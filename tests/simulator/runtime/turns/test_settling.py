@@ -1,18 +1,19 @@
-"""An answer's consequences are waited for: draws are counted, and rest is rest."""
+"""An answer's consequences are waited for: draws are counted, and rest is rest; what is at work says since when."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from itertools import count
+from threading import Event
 
 import pytest
 
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.turns.quiescence import Settling
-from tests.simulator.runtime.playing import played, resumed
-from tests.simulator.runtime.shapes import SHAPES
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
+from tests.harness.processes import wait_until
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, tool_facts, tool_requests
 from tests.simulator.runtime.traces import Traces
 
 _RULE = InjectionRule(
@@ -26,9 +27,9 @@ _CALLS = 12
 _STEPS_AFTER_AN_ANSWER = 10
 
 
-def _drawn(count: int) -> list[bool]:
+def _drawn(calls: int) -> list[bool]:
     stream = random.Random(7)  # noqa: S311 - the stream that the rule is documented to draw from
-    return [stream.random() < 0.5 for _ in range(count)]
+    return [stream.random() < 0.5 for _ in range(calls)]
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -36,23 +37,10 @@ def test_each_call_in_a_turn_takes_the_next_draw(at_once: bool) -> None:
     """One after the other, or in one turn of the model: in the order in which they were asked."""
     calls = [call("hit", mark=str(number)) for number in range(_CALLS)]
     agent = agent_of(*([calls] if at_once else [[each] for each in calls]), tools=[Traces().hit])
-    with opened(agent, tools="refuse", rules=[_RULE]) as sim:
-        assert sim.query("go", wait=PATIENCE)
+    with going(agent, tools="refuse", rules=[_RULE]) as sim:
         facts = tool_facts(sim)
         by_mark = sorted(facts, key=lambda fact: int(str(fact.arguments["mark"]))) if at_once else facts
         assert [fact.provenance.source == "injected" for fact in by_mark] == _drawn(_CALLS)
-
-
-@pytest.mark.parametrize("name", ["nested_agent_tools", "parallel_calls", "writing_callbacks"])
-def test_at_rest_nothing_happens_by_itself(name: str) -> None:
-    """Where a command says that the agent has come to rest, it has: nothing changes until a person does something."""
-    play = played(SHAPES[name], "real")
-    for number in range(3, len(play.journal)):
-        with resumed(play.journal.branched(number).to_json(), SHAPES[name], Traces()) as sim:
-            first = sim.view()
-            assert not first.busy, f"from fact {number}"
-            assert sim.wait(0)
-            assert sim.view().head == first.head
 
 
 def test_an_answer_can_be_given_the_instant_its_call_is_pending() -> None:
@@ -97,3 +85,27 @@ def test_who_waits_for_rest_also_waits_for_an_answer_that_another_gives_at_that_
         return seen
 
     assert loop.run(rests()) == ["what follows from the answer"]
+
+
+def test_the_time_that_a_person_thought_is_not_counted() -> None:
+    """A real tool that was started long after the call is at work since its start."""
+    seconds = count(1000)
+    later = [0.0]
+    go_on = Event()
+
+    def dig() -> dict[str, str]:
+        """Dig until it is enough."""
+        go_on.wait(PATIENCE)
+        return {"found": "gold"}
+
+    agent = agent_of([call("dig")], tools=[dig])
+    with opened(agent, clock=lambda: next(seconds) + later[0]) as simulation:
+        assert simulation.query("Dig", wait=PATIENCE)
+        later[0] = 50_000.0
+        simulation.run_real(simulation.pending[0], wait=0.0)
+        wait_until(lambda: bool(simulation.view().running), what="the digging", seconds=PATIENCE)
+        (running,) = simulation.view().running
+        go_on.set()
+        assert simulation.wait(PATIENCE)
+    assert running.name == "dig"
+    assert running.since > 50_000
