@@ -15,6 +15,7 @@ from evalset.adk_runs.process_groups import Start, start_process
 from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
 from tests.evalset.adk_runs.test_supervised import is_there
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.evalset.there import there
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import quiet_environment, wait_until
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
@@ -94,11 +95,9 @@ def test_a_hermetic_run_needs_no_real_tool_and_changes_no_file(tmp_path: Path, r
     turn = first.turns[0]
     assert [(call.tool, call.arguments["order"]) for call in turn.actual_calls[:1]] == [("check", "0")]
     assert (turn.actual_calls, turn.actual_text) == (turn.expected_calls, turn.expected_text)
-    trajectory = first.metric("tool_trajectory_avg_score")
-    assert trajectory is not None
+    trajectory = there(first.metric("tool_trajectory_avg_score"))
     assert (trajectory.score, trajectory.threshold, trajectory.status) == (1.0, 1.0, "passed")
-    assert view.kept is not None
-    assert view.kept.parent == tmp_path / "history"
+    assert there(view.kept).parent == tmp_path / "history"
     assert not (folder / ".adk").exists()
     assert {path: path.read_bytes() for path in before} == before
 
@@ -115,8 +114,7 @@ def test_real_tools_run_where_nobody_stands_for_them(tmp_path: Path, ran: Ran) -
         )
     )
     assert view.state == "failed", view.output
-    assert view.results is not None
-    (case,) = view.results.cases
+    (case,) = there(view.results).cases
     assert {metric.name: metric.status for metric in case.metrics if metric.threshold is not None} == {
         "tool_trajectory_avg_score": "failed",
         "response_match_score": "passed",

@@ -26,17 +26,12 @@ def plain(imports: str, more: str = AGENT) -> Files:
 
 
 SHAPES: dict[str, tuple[str, Files]] = {
-    "absolute": (
-        "my_agent",
-        plain("from my_agent.model import Adder\nfrom my_agent.tools import add\n"),
-    ),
     "absolute modules": (
         "my_agent",
         plain(
             "from my_agent import model, tools\nimport my_agent.tools\nadd, Adder = my_agent.tools.add, model.Adder\n"
         ),
     ),
-    "relative": ("my_agent", plain("from .model import Adder\nfrom .tools import add\n")),
     "sub-packages": (
         "my_agent",
         {

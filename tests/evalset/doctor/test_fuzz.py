@@ -25,7 +25,6 @@ from tests.evalset.doctor.examples import (
     a_case,
     a_message,
     a_recorded_case,
-    a_set,
     a_turn,
     an_environment,
     in_bytes,
@@ -186,12 +185,3 @@ def test_huge_files_are_examined_and_mended(tmp_path: Path, count: int, words: i
     EvalSetWriter(path, "desk").write_eval_case(an_eval_case("new"))
     ids = [case["eval_id"] for case in json.loads(path.read_bytes())["eval_cases"]]
     assert ids == [*(f"case {number}" for number in range(last)), f"case_{last}", f"case {last + 1}", "new"]
-
-
-def test_a_set_in_one_line_is_told_by_its_column(tmp_path: Path) -> None:
-    """A compact file has one line; the column leads to the place."""
-    text = json.dumps(a_set(a_case("a:b"))).encode()
-    (tmp_path / SET).write_bytes(text)
-    finding = examine([tmp_path / SET]).findings[0]
-    assert finding.line == 1
-    assert finding.column == text.index(b'"eval_id"') + 1

@@ -13,46 +13,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter
 from simulator.base.atomic_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.files.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY, wait_until
-
-_APPEND = """
-import sys
-from evalset import EvalSetWriter
-from tests.evalset.files.examples import a_case
-print("ready", flush=True)
-sys.stdin.readline()
-for number in range(20):
-    EvalSetWriter(sys.argv[1], "Order Desk", lock_timeout=120).write_eval_case(a_case(f"theirs {number}", turns=4))
-"""
-
-
-@pytest.mark.long
-def test_two_processes_lose_no_case(tmp_path: Path) -> None:
-    """A process and this one append 20 cases each to one new file: 40 cases are there, each process's in its order."""
-    path = tmp_path / "made" / "set.evalset.json"
-    command = [sys.executable, "-W", "ignore", "-c", _APPEND, str(path)]
-    other = subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
-    assert other.stdin
-    assert other.stdout
-    assert other.stdout.readline() == "ready\n"
-    print("go", file=other.stdin, flush=True)
-    for number in range(20):
-        EvalSetWriter(path, AGENT, lock_timeout=120).write_eval_case(a_case(f"ours {number}", turns=4))
-    other.communicate(timeout=240)
-    assert other.returncode == 0
-    ids = held_ids(path)
-    assert len(ids) == 40
-    for name in ("ours", "theirs"):
-        assert [each for each in ids if each.startswith(name)] == [f"{name} {number}" for number in range(20)]
-    assert len(load_eval_set_from_file(str(path), "set").eval_cases) == 40
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_threads_lose_none(tmp_path: Path) -> None:

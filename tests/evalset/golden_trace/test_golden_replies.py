@@ -7,13 +7,15 @@ from google.adk.agents import LlmAgent
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from evalset import GoldenTraceBuilder, GoldenTraceError
+from evalset import GoldenTraceBuilder, GoldenTraceError, warnings
 from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.confirmations import without_confirmations
+from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.facts import Deferred
-from simulator.seats.answers import ToolAnswer
+from simulator.seats.answers import ToolAnswer, called, failed, raised, returned, said
+from simulator.session import Seats
 from tests.evalset.golden_trace.traces import answers, built, calls, data, text, turns
-from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, opened, refund, say
+from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
 
 
 def confirmed() -> LlmAgent:
@@ -97,3 +99,95 @@ def test_an_unanswered_confirmation_is_named() -> None:
         ask(sim, "Never mind.")
         with pytest.raises(GoldenTraceError, match="confirmation of refund "):
             GoldenTraceBuilder(sim.session).build()
+
+
+ASKED = [call("find_order", order_id="A-1")]
+REAL = Seats(tools={"*": "real"})
+
+
+def is_about(warning: str, counted: str, *data: str) -> bool:
+    """Return whether a warning begins with what it counts, and holds these words and names."""
+    return warning.startswith(counted) and all(each in warning for each in data)
+
+
+def test_a_real_session_has_no_caveat() -> None:
+    """Where the agent's own model and the real tools made everything, there is nothing to warn of."""
+    with opened(agent(ASKED, [say("ok")], tools=[find_order]), seats=REAL) as sim:
+        ask(sim, "go")
+        assert warnings(sim.session) == ()
+
+
+def test_authored_answers_are_counted_and_named() -> None:
+    """Answers of a person are counted, each tool is named once."""
+    of = agent([*ASKED, *ASKED], [call("refund", order_id="A-1", amount=1)], tools=[find_order, refund])
+    with opened(of) as sim:
+        ask(sim, "go", {"n": 1}, {"n": 2}, returned("paid"))
+        first, *rest = warnings(sim.session)
+    assert is_about(first, "3 tool responses ", "written", "(find_order, refund)")
+    assert len(rest) == 1
+    assert is_about(rest[0], "", "parallel", "(find_order)")
+
+
+@pytest.mark.parametrize("answer", [failed(404, "gone"), raised("TimeoutError", "slow")])
+def test_errors_are_told_apart_from_answers(answer: object) -> None:
+    """A call that was made to fail is told as such, as an error dict and as an exception."""
+    of = agent(
+        ASKED, [say("Sorry.")], tools=[find_order], on_tool_error_callback=lambda **_: {"error": "caught"}
+    )
+    with opened(of) as sim:
+        ask(sim, "go", answer)
+        (only,) = warnings(sim.session)
+    assert is_about(only, "1 tool call ", "fail", "(find_order)")
+
+
+def test_injected_answers_are_told_apart() -> None:
+    """What a rule answered is told as injected, and a fault of a rule as a failure."""
+    with opened(
+        agent(ASKED, [say("ok")], tools=[find_order]), rules=[rule(ResponseEffect(value={"n": 1}))]
+    ) as sim:
+        ask(sim, "go")
+        assert is_about(warnings(sim.session)[0], "1 tool response ", "injected", "(find_order)")
+    fault = rule(ErrorEffect(error_code=503, error_message="down"))
+    with opened(agent(ASKED, [say("ok")], tools=[find_order]), rules=[fault]) as sim:
+        ask(sim, "go")
+        assert is_about(warnings(sim.session)[0], "1 tool call ", "fail", "(find_order)")
+
+
+def rule(effect: Effect) -> InjectionRule:
+    """Make a rule that answers every `find_order`."""
+    return InjectionRule(rule_id="one", tool_name="find_order", effect=effect)
+
+
+def test_turns_of_a_person_are_told() -> None:
+    """A person in the agent's seat is told by the agent's name, also where only the final response is theirs."""
+    person = Seats(agents={"*": "person"}, tools={"*": "real"})
+    with opened(agent(tools=[find_order]), seats=person) as sim:
+        ask(sim, "Where?", called(("find_order", {"order_id": "A-1"})), said("It is late."))
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
+    with opened(agent(), seats=person) as sim:
+        ask(sim, "Hello", said("Hi"))
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
+
+
+def test_replies_of_the_user_are_told() -> None:
+    """A confirmation, and a late result, are what adk eval cannot give."""
+    tools = [FunctionTool(find_order, require_confirmation=True), LongRunningFunctionTool(refund)]
+    of = agent(ASKED, [call("refund", order_id="A-1", amount=1)], [say("soon")], [say("paid")], tools=tools)
+    with opened(of, seats=REAL) as sim:
+        ask(sim, "go")
+        assert sim.confirm(sim.session.open_calls[0].call_id, confirmed=True, wait=PATIENCE)
+        ask(sim, "refund")
+        late = [each for each in sim.session.open_calls if each.tool_name == "refund"]
+        assert sim.reply(late[0].call_id, "paid", wait=PATIENCE)
+        confirmed, later = warnings(sim.session)
+    assert is_about(confirmed, "", "confirmation", "cannot")
+    assert is_about(later, "", "refund", "does not")
+
+
+def test_state_that_came_with_a_query_is_told() -> None:
+    """State that was set with a later query is no initial state."""
+    with opened(agent([say("ok"), say("ok")]), seats=REAL) as sim:
+        assert sim.query("go", state_delta={"plan": "pro"}, wait=PATIENCE)
+        assert sim.query("on", state_delta={"tier": "gold"}, wait=PATIENCE)
+        (only,) = warnings(sim.session)
+    assert is_about(only, "", "state", "(tier)")

@@ -18,6 +18,7 @@ from simulator.seats.answers import called, raised, returned, said
 from simulator.session import Seats, SimulationSession
 from tests.evalset.golden_trace.traces import answers, built, calls, data, roles, text, turns
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
+from tests.evalset.there import there
 
 # ADK warns of agents that many people still have.
 pytestmark = pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is deprecated:DeprecationWarning")
@@ -39,8 +40,7 @@ def test_one_tool_call() -> None:
     assert data(turn).intermediate_responses == []
     blobs = [part.inline_data and part.inline_data.data for part in turn.user_content.parts or ()]
     assert blobs == [None, b"\xff\xef\x80"]
-    assert case.session_input is not None
-    assert case.session_input.model_dump(exclude_none=True) == {
+    assert there(case.session_input).model_dump(exclude_none=True) == {
         "app_name": "order_desk",
         "user_id": "ada",
         "state": {"tier": "gold", "none": None},
@@ -187,8 +187,7 @@ def test_several_queries_are_several_invocations() -> None:
     assert (calls(first)[0][0], calls(second)[0][0]) == ("find_order", "refund")
     assert (text(first.final_response), text(second.final_response)) == ("Late.", "Paid.")
     assert case.final_session_state == {"step": 2}
-    assert case.session_input is not None
-    assert case.session_input.state == {}
+    assert there(case.session_input).state == {}
 
 
 def test_turns_of_a_person_count_like_the_models() -> None:
@@ -252,13 +251,10 @@ def test_the_case_changes_nothing_and_shares_nothing_with_the_session() -> None:
         session = sim.session
         before = session.model_dump_json()
         case = GoldenTraceBuilder(session).build()
-        assert case.session_input is not None
-        case.session_input.state["list"].append(2)
-        assert case.final_session_state is not None
-        case.final_session_state["list"].append(3)
+        there(case.session_input).state["list"].append(2)
+        there(case.final_session_state)["list"].append(3)
         (response,) = data(turns(case)[0]).tool_responses
-        assert response.response is not None
-        response.response["lines"].append(4)
+        there(response.response)["lines"].append(4)
         assert session.model_dump_json() == before
         assert GoldenTraceBuilder(session).build() == GoldenTraceBuilder(session).build()
 

@@ -19,19 +19,11 @@ from simulator.scripts import Played, ScriptedSession, read_script, write_script
 from simulator.scripts.script_text import Waits
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import ToolRequest
-from tests.evalset.replay.desk_agent import PATIENCE, config, keep, played, write_desk
+from tests.evalset.replay.desk_agent import PATIENCE, keep, played
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
 
 LATE = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
 LATER = {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, whose tools must not run."""
-    folder = tmp_path_factory.mktemp("agents")
-    write_desk(folder)
-    return config(folder)
 
 
 def of(simulation: Simulation) -> RecordedCase:

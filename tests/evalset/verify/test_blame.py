@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evalset.verify.test_checks_sets import saved
 
 from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
@@ -17,7 +18,6 @@ from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from evalset.verify.results import Divergence
 from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
-from tests.evalset.verify.test_edited_sets import saved
 
 Document = dict[str, Any]
 AGENT: dict[str, tuple[tuple[str, str], ...]] = {
@@ -96,12 +96,6 @@ SHOWN = {
     "state": ("state", "final_session_state"),
 }
 """At what a divergence points for an edit, and which check fails."""
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An eval set with one case of two turns."""
-    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
 
 
 @pytest.fixture(scope="module")

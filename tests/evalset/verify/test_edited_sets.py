@@ -27,13 +27,7 @@ from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.verify import verify
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, recorded_set
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An eval set with one case of two turns."""
-    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
+from tests.evalset.verify.desks import agents, copied_set
 
 
 def edit_of(work: SetWork, what: str) -> Edit:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 
 WORDS = '''

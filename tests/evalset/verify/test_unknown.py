@@ -13,7 +13,6 @@ import pytest
 from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.verify.small_agents import agent, played, verified
-from tests.evalset.verify.test_partial_traces import event
 
 NOTES = '''
 def note(text: str) -> dict:
@@ -239,3 +238,124 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     told = capsys.readouterr().out
     assert "the tools of Served could not be listed: " in told
     assert "agent changed" not in told
+
+
+DESK = """
+from google.adk.events.request_input import RequestInput
+from google.adk.workflow import START, Workflow, node
+from google.genai import types
+
+review = LlmAgent(name="review", model="gemini-2.5-flash", instruction="Review it.")
+
+
+def ask() -> RequestInput:
+    return RequestInput(interrupt_id="decision", message="Approve?")
+
+
+def close(node_input: object) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=f"Done: {node_input}")])
+
+
+root_agent = Workflow(name="small", edges=[(START, EDGES)])
+"""
+QUESTION = {"interruptId": "decision", "message": "Approve?", "payload": None, "response_schema": None}
+ASKED = {"id": "decision", "name": "adk_request_input", "args": QUESTION}
+UNTOLD: dict[str, Any] = {"author": "ask", "content": {"role": "model", "parts": [{"text": ""}]}}
+
+
+def event(author: str, **part: Any) -> dict[str, Any]:
+    """Write an event of a trace."""
+    return {"author": author, "content": {"role": "user" if author == "user" else "model", "parts": [part]}}
+
+
+def traced(folder: Path, *events: dict[str, Any]) -> Path:
+    """Import a trace of these events, and return the eval set."""
+    case = {"eval_case_id": "one", "agent_data": {"turns": [{"turn_index": 0, "events": [*events]}]}}
+    given, written = folder / "generated_traces.json", folder / "set.evalset.json"
+    given.write_text(json.dumps({"eval_cases": [case]}))
+    assert main(["import", str(given), "--out", str(written)]) == 0
+    return written
+
+
+def graph(folder: Path, edges: str) -> Path:
+    """Write a graph with these nodes in a row; return the folder of agents."""
+    return agent(folder / "agents", DESK.replace("EDGES", edges)).parent
+
+
+def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The maker kept the last text alone: the case could not run, and what is missing is named."""
+    agents = graph(tmp_path, "review, close")
+    written = traced(tmp_path, event("user", text="Go."), event("small", text="Done: fine"))
+    capsys.readouterr()
+    assert verified(written, agents) == 2
+    told = capsys.readouterr().out
+    assert "the traced trace has no turn of the model of review" in told
+    assert "agent changed" not in told
+
+
+def test_what_a_trace_holds_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another final response of an agent that makes the same moves is a change."""
+    events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
+    written = traced(tmp_path, *events)
+    assert verified(written, graph(tmp_path, "review, close")) == 0
+    module = graph(tmp_path, "review, close") / "small" / "agent.py"
+    module.write_text(module.read_text().replace("Done:", "Not at all; nobody looked at"))
+    assert verified(written, tmp_path / "agents") == 1
+    assert "agent changed" in capsys.readouterr().out
+
+
+def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its last event has an author and no word: how the turn ended is not told, and not compared."""
+    written = traced(tmp_path, event("user", text="Go."), UNTOLD)
+    assert "does not contain how the last turn ended" in capsys.readouterr().err
+    assert verified(written, graph(tmp_path, "ask, close")) == 2
+    told = capsys.readouterr().out
+    assert "the traced trace does not tell how the turn ended" in told
+    assert "agent changed" not in told
+    assert verified(written, graph(tmp_path / "other", "close")) == 0
+    assert "the final response of turn 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", ["text", "reply"])
+def test_a_text_behind_a_question_is_the_reply_to_it(
+    tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a function response would be, and the import says so."""
+    reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
+    given = event("user", text="yes") if answer == "text" else event("user", function_response=reply)
+    end = event("close", text="Done: yes")
+    written = traced(tmp_path, event("user", text="Go."), event("ask", function_call=ASKED), given, end)
+    assert ("taken as the reply" in capsys.readouterr().err) is (answer == "text")
+    (case,) = json.loads(written.read_text())["eval_cases"]
+    assert len(case["conversation"]) == 1
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+
+
+def test_a_last_event_without_a_word_leaves_the_calls_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a graph puts out is no text: the trace keeps its author alone, and the reply before it all the same."""
+    reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
+    events = [
+        event("user", text="Go."),
+        event("ask", function_call=ASKED),
+        event("user", function_response=reply),
+    ]
+    written = traced(tmp_path, *events, {"author": "close", "content": {}})
+    assert "recorded" in capsys.readouterr().out
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+    assert verified(written, graph(tmp_path / "other", "close")) == 1
+
+
+def test_a_list_of_other_things_with_events_is_no_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said which forms are known."""
+    given = tmp_path / "generated_traces.json"
+    given.write_text(json.dumps([{"scenario": "fire", "events": [{"type": "content", "text": "Help"}]}]))
+    assert main(["import", str(given), "--out", str(tmp_path / "set.evalset.json")]) == 1
+    assert "not an eval set" in capsys.readouterr().err

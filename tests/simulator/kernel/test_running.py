@@ -16,6 +16,7 @@ from simulator.kernel.process_priority import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState
+from tests.evalset.there import there
 from tests.simulator.kernel.projects import (
     DESK,
     PATIENCE,
@@ -44,16 +45,13 @@ def runs(config: KernelAgentConfig) -> bool:
 
 def test_what_runs_is_said(config: KernelAgentConfig) -> None:
     """Agent, interpreter, ADK, memory and sessions."""
-    found = of(config)
-    assert found is not None
+    found = there(of(config))
     assert (found.agent, found.sessions, found.busy, found.new_code) == ("desk", 0, False, False)
     assert found.python == str(config.kernels.python)
     assert found.adk[0].isdigit()
     assert 20e6 < found.memory < 2e9
     begun(config)
-    found = of(config)
-    assert found is not None
-    assert found.sessions == 1
+    assert there(of(config)).sessions == 1
 
 
 def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: KernelAgentConfig) -> None:
@@ -116,12 +114,10 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
     first = config.kernels.kernel().process_id
     home = Path(str(config.kernels.asked["folder"])) / "desk" / "agent.py"
     home.write_text(home.read_text().replace('words[0] == "hold"', "False"))
-    found = of(config)
-    assert found is not None
+    found = there(of(config))
     assert found.new_code
     restart(found.key)
-    again = of(config)
-    assert again is not None
+    again = there(of(config))
     assert not again.new_code
     assert not psutil.pid_exists(first)
     until(simulation, lambda: bool(simulation.pending))

@@ -19,7 +19,7 @@ from simulator.store import (
 )
 from simulator.store.process_locks import Holder
 from tests.harness.processes import wait_until
-from tests.simulator.store.databases import Kept, begun, facts_of, seat
+from tests.simulator.store.databases import Kept, begun, facts_of, keep, seat
 from tests.simulator.store.playing import PlayingProcess
 
 
@@ -111,8 +111,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
     begun(kept.store())
     far, mine = _far(kept, tmp_path), kept.store()
     theirs = _claimed(far)
-    theirs.append(seat("before"))
-    theirs.keep()
+    keep(theirs, seat("before"))
     journal = mine.load("session")
     journal.claim(by_force=True)
     assert not journal.refresh()
@@ -120,8 +119,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
     with pytest.raises(HeadMovedError):
         theirs.keep()
     assert theirs.superseded
-    journal.append(seat("mine"))
-    journal.keep()
+    keep(journal, seat("mine"))
     stored = mine.load("session")
     assert facts_of(stored) == facts_of(journal)
     tips = [stored.fact(number) for number in stored.tips()]
@@ -133,8 +131,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
         theirs.keep()
     theirs.claim(by_force=True)
     theirs.refresh()
-    theirs.append(seat("mine now"))
-    theirs.keep()
+    keep(theirs, seat("mine now"))
 
 
 def test_what_waits_when_a_session_is_let_go_of_is_stored(kept: Kept) -> None:
@@ -163,8 +160,7 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease")
     journal = _claimed(store)
     assert len(journal) == 3
-    journal.append(seat("mine"))
-    journal.keep()
+    keep(journal, seat("mine"))
     assert len(kept.store().load("session").path()) == 4
 
 

@@ -14,7 +14,7 @@ from simulator.facts import SeatChanged
 from simulator.store import JournalStore, Place, StoreError
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 from tests.simulator.session.making import asked, ended
-from tests.simulator.store.databases import Kept, begun
+from tests.simulator.store.databases import Kept, begun, keep
 from tests.simulator.store.playing import PlayingProcess
 
 LEAVE = """
@@ -40,15 +40,13 @@ def test_a_process_that_ends_stores_what_waits(kept: Kept) -> None:
 def test_a_store_that_nobody_has_any_more_ends(kept: Kept) -> None:
     """What was appended is stored, and the thread is gone; a journal alone keeps its store going."""
     gc.freeze()  # a look at all that the tests before have made takes seconds
-    store = kept.store()
-    journal = begun(store)
+    store, journal = kept.begun()
     thread, dropped = store._writer._thread, weakref.ref(store)
     kept.forget(store)
     del store
     gc.collect()
     assert thread.is_alive()
-    journal.append(asked())
-    journal.keep()
+    keep(journal, asked())
     journal.append(ended())
     del journal
     # The thread may have the last name for it for a moment.
