@@ -19,6 +19,7 @@ from evalset.cli.progress_line import ProgressLine
 from evalset.cli.simulator_program import main as simulator_main
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.evalset.ending import Ends
 from tests.harness.tiny_agent import write_tiny_agent
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
@@ -180,13 +181,10 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
         write_output(tmp_path / "pipe", WRITTEN["JUnit"], "JUnit")
 
 
-def test_a_command_that_reports_into_the_agents_code_is_stopped(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_reports_into_the_agents_code_is_stopped(tmp_path: Path, ends: Ends) -> None:
     """The option and the file stand in the error, and the code is as it was."""
     eval_set, code = tmp_path / "a.evalset.json", tmp_path / "agent.py"
     eval_set.write_bytes(in_bytes(a_set(a_case("one"))))
     code.write_text(CODE)
-    assert main(["doctor", str(eval_set), "--csv", str(code)]) == 2
-    assert str(code) in capsys.readouterr().err
+    assert str(code) in ends(2, "doctor", eval_set, "--csv", code).err
     assert code.read_text() == CODE

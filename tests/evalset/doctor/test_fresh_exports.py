@@ -24,6 +24,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Deferred, Raised, RaisedError
 from simulator.seats.answers import ToolAnswer
 from simulator.session import SessionState
+from tests.evalset.ending import Ends
 from tests.evalset.golden_trace.test_golden_replies import confirmed
 from tests.evalset.replay.desk_agent import config, keep, write_desk
 from tests.evalset.replay.desk_agent import played as played_desk
@@ -121,7 +122,7 @@ def test_what_a_tool_set_may_bring_is_a_note_where_nothing_is_recorded(tmp_path:
 
 
 def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ends: Ends
 ) -> None:
     """`--agent` decides where several agents are given; a demo agent needs no folder."""
     path = tmp_path / "old.test.json"
@@ -135,16 +136,14 @@ def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
             f"from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name={name!r}, model='none')\n"
         )
     agents = ["--agents-dir", str(tmp_path / "agents")]
-    assert main([str(path), *agents]) == CLEAN
-    assert "--agent." in capsys.readouterr().out
+    assert "--agent." in ends(CLEAN, path, *agents, program=main).out
     assert main([str(path), *agents, "--agent", "two"]) != CLEAN
     told = capsys.readouterr().out
     assert all(each in told for each in ("error unknown-tool: ", "'two'", "'nobody'"))
     assert main([str(path), "--agent", "order_desk"]) != CLEAN
     told = capsys.readouterr().out
     assert all(each in told for each in ("error unknown-tool: ", "'order_desk'", "'nobody'"))
-    assert main([str(path), *agents, "--agent", "three"]) == 2
-    told = capsys.readouterr().err
+    told = ends(2, path, *agents, "--agent", "three", program=main).err
     assert "'three'" in told
     assert "one, two" in told
 
@@ -172,7 +171,7 @@ def apart(folder: Path) -> list[str]:
 
 
 def found_beside(folder: Path, agent: KnownAgent) -> list[Finding]:
-    """Return what is found_beside, save what is a mere note."""
+    """Return what is found, save what is a mere note."""
     examination = examine([folder], agents={agent.name: agent})
     assert examination.skipped == ()
     assert examination.unreadable == ()
@@ -221,7 +220,7 @@ def test_no_answer_of_an_export_contradicts_what_was_recorded(
 
 
 def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded(tmp_path: Path) -> None:
-    """Nothing is found_beside where the agent is known to do so."""
+    """Nothing is found where the agent is known to do so."""
     agent = known_agent(exported_demo(tmp_path))
     path = tmp_path / f"{NAME}_evals.evalset.json"
     path.write_text(path.read_text().replace('"status": "sent"', '"status": "on its way"'))

@@ -380,7 +380,7 @@ def test_a_damaged_call_takes_its_response_from_the_set(tmp_path: Path, name: st
     ],
 )
 def test_what_the_set_does_not_hold_is_left_as_it_is(tmp_path: Path, calls: list[Any], eval_set: Any) -> None:
-    """No response, another case, another tool, no call at all: nothing is invented, and nothing is damaged."""
+    """No response, another case, another tool, no call at all: nothing is invented, and nothing is written."""
     path = damaged(tmp_path, *calls, eval_set=eval_set)
     before = path.read_bytes()
     (finding,) = [each for each in examine([tmp_path]).findings if each.code == "broken-environment"]

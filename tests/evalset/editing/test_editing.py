@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -290,22 +290,16 @@ def test_two_savers_at_once_are_not_both_let_in(path: Path) -> None:
     works = [work_on(path), work_on(path)]
     for place, work in enumerate(works):
         work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text=f"I am {place}"))
-    outcomes: list[str] = []
 
-    def write(work: Any) -> None:
+    def write(work: SetWork) -> str:
         try:
             save(work)
         except ChangedOnDiskError:
-            outcomes.append("told")
-        else:
-            outcomes.append("saved")
+            return "told"
+        return "saved"
 
-    threads = [threading.Thread(target=write, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["saved", "told"]
+    with ThreadPoolExecutor() as pool:
+        assert sorted(pool.map(write, works)) == ["saved", "told"]
 
 
 def test_data_in_the_old_form_is_opened_and_saved_in_todays(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from google.genai import types
 from evalset import GoldenTraceBuilder, case_document, read_back
 from simulator.runtime import Simulation
 from simulator.session import SimulationSession
+from tests.evalset.sessions import ask, opened
 from tests.evalset.there import there
 
 Calls = list[tuple[str | None, dict[str, Any] | None]]
@@ -73,3 +74,11 @@ def text(content: types.Content | None) -> str | None:
 def roles(turn: Invocation) -> tuple[str | None, str | None]:
     """Return the roles of the query and of the final response."""
     return turn.user_content.role, there(turn.final_response).role
+
+
+def traced(of: Any, *said: Any) -> Invocation:
+    """Let the user ask an agent once, answer its tools, and return the one turn of the case."""
+    with opened(of) as sim:
+        ask(sim, *said)
+        (turn,) = turns(built(sim))
+    return turn

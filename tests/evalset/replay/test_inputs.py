@@ -358,7 +358,7 @@ CODE = "print(6 * 7)"
 
 
 class Trap(BaseCodeExecutor):
-    """Must not said_by in a replay."""
+    """Must not run in a replay."""
 
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
@@ -384,25 +384,18 @@ def recorded() -> RecordedEnvironment:
 
 def said_by(agent: LlmAgent, plugin: HermeticEnvironment) -> str:
     """Ask the agent under ADK's own runner; return all that was said and printed."""
-
-    async def asked() -> str:
-        app = App(name="coder", root_agent=agent, plugins=[plugin])
-        async with InMemoryRunner(app=app) as runner:
-            events = await runner.run_debug("go", quiet=True)
-            return "\n".join(str(event.content) for event in events)
-
-    return asyncio.run(asked())
+    return "\n".join(str(event.content) for event in run_of(agent, plugin))
 
 
 def test_code_prints_what_was_recorded(recorded: RecordedEnvironment) -> None:
-    """And does not said_by."""
+    """And does not run."""
     heard = said_by(coder(), HermeticEnvironment(recorded))
     assert "42" in heard
     assert "So it is." in heard
 
 
 def test_other_code_was_not_recorded(recorded: RecordedEnvironment) -> None:
-    """It does not said_by either; the plugin says what is missing."""
+    """It does not run either; the plugin says what is missing."""
     plugin = HermeticEnvironment(recorded)
     with pytest.raises(UnrecordedCallError, match=r"turn 1 .* coder: print\(1\)"):
         said_by(coder("print(1)"), plugin)

@@ -178,7 +178,7 @@ def ran(
 
 
 def test_calls_of_a_scenario_get_what_the_same_calls_got(module: Any, recorded_once: Path) -> None:
-    """Whatever the user says, and in whichever turn it is asked: the recorded_once responses in their order, then the last again."""
+    """Whatever the user says, and in whichever turn it is asked: the recorded responses in their order, then the last again."""
     plugin = HermeticEnvironment(recorded_once)
     _, answers, _ = ran(module, plugin, "check A", "check B; check A", "check A")
     assert [answer["status"] for _, answer in answers] == ["open", "late", "lost", "lost"]
@@ -186,7 +186,7 @@ def test_calls_of_a_scenario_get_what_the_same_calls_got(module: Any, recorded_o
 
 
 def test_another_call_of_a_scenario_fails_with_the_nearest(module: Any, recorded_once: Path) -> None:
-    """Unless the person said otherwise; the scenario and the recorded_once call are named."""
+    """Unless the person said otherwise; the scenario and the recorded call are named."""
     with pytest.raises(UnrecordedCallError, match=r"'plan'.*check\(order=\"C\"\).*check\(order=\"[AB]\"\)"):
         ran(module, HermeticEnvironment(recorded_once), "check C")
 

@@ -305,22 +305,15 @@ def saved(kept: Path, folder: Path, what: str) -> tuple[Path, SetWork]:
     return path, work
 
 
+LONG = [
+    pytest.param(what, marks=pytest.mark.long)
+    for what in ("the calls' order", "a call less", "another name", "a copy")
+]
+
+
 @pytest.mark.parametrize(
     "what",
-    [
-        *(
-            "an argument",
-            "an answer",
-            "the final response",
-            "the query",
-            "a call more",
-            "two halves",
-        ),
-        *(
-            pytest.param(what, marks=pytest.mark.long)
-            for what in ("the calls' order", "a call less", "another name", "a copy")
-        ),
-    ],
+    ["an argument", "an answer", "the final response", "the query", "a call more", "two halves", *LONG],
 )
 def test_an_edited_case_is_replayed_as_it_was_edited(kept: Path, tmp_path: Path, what: str) -> None:
     """With the recorded models each case does what the edited golden says, and gets the edited answers."""

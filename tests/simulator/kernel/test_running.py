@@ -22,6 +22,7 @@ from tests.simulator.kernel.projects import (
     PATIENCE,
     begun,
     config_of,
+    greeted,
     let_go,
     project,
     until,
@@ -56,8 +57,7 @@ def test_what_runs_is_said(config: KernelAgentConfig) -> None:
 
 def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: KernelAgentConfig) -> None:
     """What waits stays on the page, and is answered as if nothing had been; so is an undo."""
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     before, first = simulation.view(), config.kernels.kernel().process_id
     assert "desk" in end_idle(idle_seconds=0)

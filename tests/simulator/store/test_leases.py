@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,6 @@ from simulator.store import (
     Place,
     SessionHeldError,
     StoredJournal,
-    StoreError,
     UnknownSessionError,
 )
 from simulator.store.process_locks import Holder
@@ -263,21 +263,13 @@ def test_two_processes_act_on_one_session(kept: Kept) -> None:
 
 def test_two_open_a_new_database_at_once(kept: Kept) -> None:
     """Both find the tables; neither makes them twice."""
-    errors: list[BaseException] = []
     gate = threading.Barrier(4)
 
-    def open_it() -> None:
+    def open_it(_: int) -> JournalStore:
         """Open the database when all others do."""
         gate.wait()
-        try:
-            kept.store()
-        except StoreError as error:
-            errors.append(error)
+        return kept.store()
 
-    threads = [threading.Thread(target=open_it) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(4) as pool:
+        assert len({*pool.map(open_it, range(4))}) == 4
     assert isinstance(kept.store(), JournalStore)

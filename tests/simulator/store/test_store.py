@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -230,10 +230,7 @@ def test_many_threads_append_to_many_sessions(kept: Kept) -> None:
         for turn in range(5):
             keep(journals[place], *answered_turn(turn))
 
-    threads = [threading.Thread(target=play, args=(place,)) for place in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(play, range(8))] == [None] * 8
     for number in range(8):
         assert store.load(f"s{number}").to_json() == new_journal(f"s{number}", *_turns(5)).to_json()
