@@ -95,9 +95,9 @@ def test_final_responses_alone_are_no_recording(
     assert "recorded" not in told.out
     assert "tells no tool calls" in told.err
     assert not sidecar_of(written).exists()
-    told = verifies(2, written, tmp_path / "agents")
-    assert "golden-trace run" in told.out
-    assert "agent changed" not in told.out
+    shown = verifies(2, written, tmp_path / "agents")
+    assert "golden-trace run" in shown.out
+    assert "agent changed" not in shown.out
 
 
 def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(tmp_path: Path, verifies: Ends) -> None:
