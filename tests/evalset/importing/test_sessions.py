@@ -299,5 +299,5 @@ def test_a_late_answer_is_one(tmp_path: Path) -> None:
     path.write_text(json.dumps({"id": "late", "appName": "desk", "events": events}))
     imported = import_cases(path)
     assert imported.problems == ()
-    (call,) = imported.environments["late"].turns[0].calls
-    assert (call.outcome, call.later) == (Deferred(), {"done": 1})
+    (recorded,) = imported.environments["late"].turns[0].calls
+    assert (recorded.outcome, recorded.later) == (Deferred(), {"done": 1})

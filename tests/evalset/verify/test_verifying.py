@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from evalset.recorded.recording_files import sidecar_of
-from evalset.verify import Criteria, VerifyProgress, verify
+from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from tests.evalset.verify.desks import (
     agents,
     copied_set,
@@ -180,6 +180,12 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
     (tmp_path / "empty").mkdir()
     (case,) = verify(kept, agents_dir=tmp_path / "empty").cases
     assert (case.status, "empty" in case.error) == ("error", True)
+
+
+def test_a_case_that_is_not_in_the_set_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
+    """It is named, and so are those that are there."""
+    with pytest.raises(VerifyError, match=r"'three'; .*two"):
+        verify(kept, agents_dir=agents(tmp_path), cases=["three"])
 
 
 def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: Path) -> None:
