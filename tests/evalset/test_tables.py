@@ -18,6 +18,7 @@ from evalset.editing.case_reviews import CaseReview
 from evalset.editing.reviews_beside import reviews_text
 from evalset.files.eval_names import reviews_path
 from evalset.verify import verify
+from tests.evalset.ending import Ends
 
 FILES = Path(__file__).parents[1] / "conformance" / "files"
 NAME = "order_desk"
@@ -117,7 +118,9 @@ def test_no_cell_is_calculated(text: str) -> None:
     assert (line["metric"], line["score"], line["eval_id"]) == (f"'{text}", "-0.5", f'a"b,{text}')
 
 
-def test_the_commands_write_csv(edited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_write_csv(
+    edited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], ends: Ends
+) -> None:
     """Beside what they print; a place that cannot be written is bad input, named."""
     results, findings = tmp_path / "verify.csv", tmp_path / "doctor.csv"
     assert (
@@ -131,9 +134,7 @@ def test_the_commands_write_csv(edited: Path, tmp_path: Path, capsys: pytest.Cap
         "warning",
         "note",
     }
-    capsys.readouterr()
-    assert main(["doctor", str(edited), "--csv", str(tmp_path / "none" / "x.csv")]) == 2
-    assert "none/x.csv: " in capsys.readouterr().err
+    assert "none/x.csv: " in ends(2, "doctor", edited, "--csv", tmp_path / "none" / "x.csv", program=main).err
 
 
 def test_tables_of_several_runs_go_together(edited: Path) -> None:

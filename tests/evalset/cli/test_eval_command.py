@@ -16,7 +16,7 @@ from evalset.adk_runs.eval_report import junit, report
 from evalset.adk_runs.eval_results import read_results
 from evalset.cli.shell_lines import AgentWords, program, shown_commands
 from evalset.recorded.recording_export import replay_lines
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.processes import REPOSITORY, quiet_environment
 

@@ -16,7 +16,7 @@ from evalset.cli import eval_command
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.agents import AgentSettings, catalogue_for
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config as desk_config
 from tests.evalset.replay.desk_agent import keep, played, write_desk
 from tests.harness.loopback import gemini, gemini_call, loopback

@@ -18,7 +18,7 @@ import pytest
 from evalset.cli.main import COMMANDS
 from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.harness.processes import REPOSITORY, quiet_environment, serve
 
 _MAIN = "import sys; from golden_trace import main; sys.exit(main())"

@@ -23,8 +23,8 @@ from evalset.editing.reviews_beside import open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.base.documents import LIMITS
-from tests.evalset.cli.ending import Ends
 from tests.evalset.doctor.examples import a_case, a_set, a_turn
+from tests.evalset.ending import Ends
 from tests.evalset.importing.test_dataset_cases import a_trace
 from tests.harness.processes import REPOSITORY, quiet_environment
 

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from evalset.cli.init_command import NAMED_HUNKS
-from tests.evalset.cli.ending import Ends
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.evalset.ending import Ends
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import REPOSITORY, quiet_environment
 

@@ -21,6 +21,7 @@ from evalset.cli.exit_codes import WORDS
 from evalset.cli.main import main
 from tests.evalset.cli.test_run_command import FINE
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.evalset.there import there
 from tests.evalset.verify.small_agents import agent, played
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 
@@ -110,8 +111,7 @@ def test_an_interrupt_that_is_swallowed_ends_the_program_too() -> None:
         heard(process.stdout, "deaf")
         process.send_signal(signal.SIGINT)
         heard(process.stdout, "swallowed")
-        assert process.stderr is not None
-        assert process.stderr.read() == "\ninterrupted\n"
+        assert there(process.stderr).read() == "\ninterrupted\n"
         assert process.wait(timeout=60) == 130
 
 
@@ -147,10 +147,8 @@ def test_a_reader_that_has_seen_enough_ends_the_command(tmp_path: Path, options:
     path = tmp_path / "set.evalset.json"
     path.write_bytes(in_bytes(a_set(a_case())))
     with started("-m", "evalset", "doctor", path, *options) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        assert process.stderr.read() == ""
+        there(process.stdout).close()
+        assert there(process.stderr).read() == ""
         assert process.wait(timeout=60) == 141
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalset.cli.agent_and_file import agent_and_file
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.harness.processes import REPOSITORY
 
 DESK = str(REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json")

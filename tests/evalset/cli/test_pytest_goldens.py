@@ -17,6 +17,7 @@ from evalset.__main__ import main
 from evalset.recorded.recording import CaseNote
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
 from evalset.verify import verify
+from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import write_desk
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import quiet_environment
@@ -207,9 +208,7 @@ def test_goldens_of_a_dataset_are_tests(cli_project: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.process
-def test_a_golden_of_a_dataset_is_updated_in_all_its_cases(
-    cli_project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_golden_of_a_dataset_is_updated_in_all_its_cases(cli_project: Path, ends: Ends) -> None:
     """The three cases change together, the file stays a dataset with what others have put there, and `verify` passes."""
     dataset = cli_project / "tests" / "eval" / "datasets" / "desk-dataset.json"
     before = dataset.read_text()
@@ -226,5 +225,6 @@ def test_a_golden_of_a_dataset_is_updated_in_all_its_cases(
     assert '"Y"' not in now
     told = cases["three_turn2"]["agent_data"]["turns"][1]["events"]
     assert told[1]["content"]["parts"][0]["function_call"]["args"] == {"order": "C"}
-    assert main(["verify", str(dataset), "--models", "recorded", "--quiet"]) == 0
-    assert capsys.readouterr().out.startswith("PASS one\nPASS three\n")
+    assert ends(0, "verify", dataset, "--models", "recorded", "--quiet", program=main).out.startswith(
+        "PASS one\nPASS three\n"
+    )

@@ -16,7 +16,7 @@ from evalset.cli import typed_answers
 from evalset.cli.simulator_program import main
 from evalset.cli.typed_answers import NotReadError
 from simulator.scripts import read_script
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
 ORDER = HEAD + 'turns:\n- say: "Where is order A-1002?"\n'

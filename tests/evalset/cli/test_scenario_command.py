@@ -14,7 +14,7 @@ import pytest
 import evalset
 from evalset.cli.simulator_program import main
 from evalset.verify import verify
-from tests.evalset.cli.ending import Ends, Shown
+from tests.evalset.ending import Ends, Shown
 from tests.harness.talking_agent import write_talking_agent
 
 PLAN = {"starting_prompt": "Hello?", "conversation_plan": "Talk."}

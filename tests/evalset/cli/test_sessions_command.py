@@ -16,7 +16,7 @@ from evalset.cli.simulator_program import main
 from simulator import Simulation, demo_agent
 from simulator.scripts import read_script
 from simulator.store import JournalStore
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.sessions import PATIENCE
 
 LOST = "Where is order A-1002?"

@@ -1,4 +1,4 @@
-"""A terminal whose encoding has not each character shows the others escaped: no command fails for it."""
+"""What a terminal shows and what is written into files: no command fails for an encoding, and none overwrites a file of another kind."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ import pytest
 
 from evalset import __main__ as module_program
 from evalset.cli.main import main
+from evalset.cli.output_files import Kind, write_output
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.simulator_program import main as simulator_main
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
+from tests.evalset.ending import Ends
 from tests.harness.tiny_agent import write_tiny_agent
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
@@ -136,3 +138,53 @@ def test_what_an_agent_prints_is_not_in_what_a_program_reads(
     )
     sys.stdout.write("printed afterwards\n")
     assert capfd.readouterr().out == "printed afterwards\n"
+
+
+CODE = 'root_agent = "of a project"\n'
+DOCUMENTED = '''def find(order_id: str) -> dict:
+    """Find an order.
+
+    Returns:
+        eval_id, "criteria", <testsuite
+    """
+'''
+WRITTEN: dict[Kind, bytes] = {
+    "JUnit": b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites/>",
+    "CSV": b"eval_id,status\r\n",
+    "script": b"format: golden-trace-studio/script\nversion: 1\n",
+    "EvalConfig": b'{"criteria": {}}',
+}
+
+
+@pytest.mark.parametrize("kind", list(WRITTEN))
+@pytest.mark.parametrize("before", [CODE, DOCUMENTED, '{"orders": []}', "\x00\xff"])
+@pytest.mark.parametrize("name", ["agent.py", "notes"])
+def test_a_file_of_another_kind_is_left_as_it_is(kind: Kind, before: str, name: str, tmp_path: Path) -> None:
+    """The error names it; over an empty file and one of its kind it is written."""
+    path = tmp_path / name
+    path.write_text(before)
+    with pytest.raises(FileExistsError, match=kind) as refused:
+        write_output(path, WRITTEN[kind], kind)
+    assert refused.value.filename == str(path)
+    assert path.read_text() == before
+    report = tmp_path / "report"
+    for same in (b"", b"\xef\xbb\xbf\n" + WRITTEN[kind] + b"<!-- older -->"):
+        report.write_bytes(same)
+        write_output(report, WRITTEN[kind], kind)
+        assert report.read_bytes() == WRITTEN[kind]
+
+
+def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    """A pipe would wait for who reads it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="a named pipe"):
+        write_output(tmp_path / "pipe", WRITTEN["JUnit"], "JUnit")
+
+
+def test_a_command_that_reports_into_the_agents_code_is_stopped(tmp_path: Path, ends: Ends) -> None:
+    """The option and the file stand in the error, and the code is as it was."""
+    eval_set, code = tmp_path / "a.evalset.json", tmp_path / "agent.py"
+    eval_set.write_bytes(in_bytes(a_set(a_case("one"))))
+    code.write_text(CODE)
+    assert str(code) in ends(2, "doctor", eval_set, "--csv", code).err
+    assert code.read_text() == CODE

@@ -14,7 +14,7 @@ from google.adk.evaluation.eval_metrics import EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.recorded.recording_files import sidecar_of
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.evalset.verify.small_agents import agent, played, verified
 

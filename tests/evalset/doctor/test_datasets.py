@@ -27,42 +27,22 @@ def turns(*said: tuple[str, Any], **more: Any) -> dict[str, Any]:
     return {"agent_data": {"turns": listed}, **more}
 
 
+SETS = [{"turn_index": 0, "events": [{"author": "user", "state_delta": {"a": 1}}]}]
+LISTED = turns(("user", HI))["agent_data"]["turns"]
+UNNUMBERED = {"agent_data": {"turns": [{"events": LISTED[0]["events"]}]}}
+ODD = turns(("user", HI), ("desk", {**HELLO, "role": "assistant"}), ("user", HI))
+SECOND = ".agent_data.turns[1].events[0]"
 _MISTAKES: list[tuple[dict[str, Any], str, str, bool]] = [
-    ({"prompt": HI, **turns(("user", HI))}, "dataset-two-messages", "eval_cases[0].prompt", False),
-    (
-        {
-            "prompt": HI,
-            "agent_data": {
-                "turns": [{"turn_index": 0, "events": [{"author": "user", "state_delta": {"a": 1}}]}]
-            },
-        },
-        "dataset-two-messages",
-        "eval_cases[0].prompt",
-        False,
-    ),
-    ({"user_scenario": {}}, "dataset-no-message", "eval_cases[0]", False),
-    (
-        turns(("user", HI), ("desk", HELLO)),
-        "dataset-no-message",
-        "eval_cases[0].agent_data.turns[1].events[0]",
-        False,
-    ),
-    ({"prompt": HI, "reference": HELLO}, "dataset-reference", "eval_cases[0].reference", True),
-    ({"prompt": HI, "reference": "Hello."}, "dataset-reference", "eval_cases[0].reference", True),
-    (
-        turns(("user", HI), ("desk", {**HELLO, "role": "assistant"}), ("user", HI)),
-        "dataset-role",
-        "eval_cases[0].agent_data.turns[1].events[0].content.role",
-        True,
-    ),
-    ({"prompt": {**HI, "role": "system"}}, "dataset-role", "eval_cases[0].prompt.role", False),
-    ({"prompt": {"part": []}}, "dataset-refused", "eval_cases[0].prompt", False),
-    (
-        {"agent_data": {"turns": [{"events": [{"author": "user", "content": HI}]}]}},
-        "dataset-turn-index",
-        "eval_cases[0].agent_data.turns[0]",
-        True,
-    ),
+    ({"prompt": HI, **turns(("user", HI))}, "two-messages", ".prompt", False),
+    ({"prompt": HI, "agent_data": {"turns": SETS}}, "two-messages", ".prompt", False),
+    ({"user_scenario": {}}, "no-message", "", False),
+    (turns(("user", HI), ("desk", HELLO)), "no-message", SECOND, False),
+    ({"prompt": HI, "reference": HELLO}, "reference", ".reference", True),
+    ({"prompt": HI, "reference": "Hello."}, "reference", ".reference", True),
+    (ODD, "role", f"{SECOND}.content.role", True),
+    ({"prompt": {**HI, "role": "system"}}, "role", ".prompt.role", False),
+    ({"prompt": {"part": []}}, "refused", ".prompt", False),
+    (UNNUMBERED, "turn-index", ".agent_data.turns[0]", True),
 ]
 
 
@@ -74,14 +54,16 @@ def test_a_mistake_is_found_and_fixed_where_it_can_be(
     path = tmp_path / "basic-dataset.json"
     path.write_text(json.dumps({"eval_cases": [{"eval_case_id": "one", **case}]}))
     (finding,) = examine([path]).findings
-    assert (finding.code, finding.place, finding.eval_id, finding.mendable) == (code, place, "one", mended)
+    assert (finding.code, finding.place) == (f"dataset-{code}", f"eval_cases[0]{place}")
+    assert (finding.eval_id, finding.mendable) == ("one", mended)
     mend([path])
-    assert [each.code for each in examine([path]).findings] == ([] if mended else [code])
+    assert [each.code for each in examine([path]).findings] == ([] if mended else [finding.code])
 
 
 def test_every_code_of_datasets_is_shown() -> None:
     """No kind of finding in a dataset is without a mistake that shows it."""
-    assert {code for _, code, _, _ in _MISTAKES} == {code for code in CODES if code.startswith("dataset-")}
+    shown = {f"dataset-{code}" for _, code, _, _ in _MISTAKES}
+    assert shown == {code for code in CODES if code.startswith("dataset-")}
 
 
 def test_an_export_of_ours_and_a_trace_have_no_mistakes(tmp_path: Path) -> None:

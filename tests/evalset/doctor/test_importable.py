@@ -17,6 +17,7 @@ from evalset.recorded.recording_export import recorded_for
 from simulator.journal import Journal
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_set, in_bytes
+from tests.evalset.ending import Ends
 from tests.simulator.runtime.playing import played
 from tests.simulator.runtime.shapes import SHAPES
 from tests.simulator.runtime.traces import Traces
@@ -42,7 +43,7 @@ def importable(name: str) -> tuple[str, bytes]:
 
 @pytest.mark.parametrize(("name", "kind"), [("journal", "studio"), ("adk_test", "ADK"), ("archive", "ZIP")])
 def test_the_doctor_offers_the_import_that_works(
-    tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """The remedy is a command; run as it stands, it writes an eval set that ADK reads."""
     named, content = importable(name)
@@ -57,8 +58,7 @@ def test_the_doctor_offers_the_import_that_works(
     assert mend([path]).files == ()
     program, command, *arguments = shlex.split(finding.remedy.removeprefix("Import it: "))
     assert program == "golden-trace"
-    assert main([command, *arguments]) == 0
-    assert capsys.readouterr().out
+    assert ends(0, command, *arguments).out
     (made,) = tmp_path.glob("*.evalset.json")
     assert len(loaded(made).eval_cases) == (2 if name == "archive" else 1)
     assert [each for each in examine([made]).findings if each.severity != "note"] == []

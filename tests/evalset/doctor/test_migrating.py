@@ -228,24 +228,15 @@ def test_a_damaged_file_is_to_be_mended_first(tmp_path: Path) -> None:
     assert [change.file.name for change in done.files if change.written] == ["other.evalset.json"]
 
 
+RENAMED = [{"tool": "a", "old": "x", "new": "y"}]
+
+
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
         ({"tools": {"": "x"}}, "name is empty"),
-        (
-            {
-                "renamed": [{"tool": "a", "old": "x", "new": "y"}],
-                "dropped": [{"tool": "a", "name": "x"}],
-            },
-            r"for a\.x",
-        ),
-        (
-            {
-                "renamed": [{"tool": "a", "old": "x", "new": "y"}],
-                "given": [{"tool": "a", "name": "y", "value": 1}],
-            },
-            r"a\.y .*twice",
-        ),
+        ({"renamed": RENAMED, "dropped": [{"tool": "a", "name": "x"}]}, r"for a\.x"),
+        ({"renamed": RENAMED, "given": [{"tool": "a", "name": "y", "value": 1}]}, r"a\.y .*twice"),
     ],
 )
 def test_a_migration_says_one_thing_of_each_argument(words: dict[str, Any], wrong: str) -> None:

@@ -29,15 +29,8 @@ SECONDS = float(os.environ.get("EIGHT_PROCESSES_SECONDS", "3"))
 def test_nothing_that_was_done_is_lost_and_nothing_is_ever_unreadable(tmp_path: Path) -> None:
     """Each case that was written is in both files, each edit and each migration holds, and no reader met half a file."""
     path = tmp_path / "set.evalset.json"
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "tests.evalset.editing.eight_processes",
-        str(path),
-        str(SECONDS),
-    ]
+    module = ("-W", "ignore", "-m", "tests.evalset.editing.eight_processes")
+    command = [sys.executable, *module, str(path), str(SECONDS)]
     done = subprocess.run(
         command, cwd=REPOSITORY, capture_output=True, text=True, timeout=SECONDS + 240, check=False
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-from evalset import CaseTakenError, EvalSetError, write_golden_trace
-from evalset.cli.main import main
+from evalset import write_golden_trace
 from evalset.recorded.recording import CaseNote
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore
 from simulator import Simulation
+from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config, played, write_desk
 
 RUBRIC = {"rubric_id": "polite", "rubric_content": {"text_property": "It is polite."}}
@@ -71,32 +71,21 @@ def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path)
         write_golden_trace(desk(tmp_path, "lost"), path, replace=True)
 
 
-def test_what_is_not_there_is_not_replaced(path: Path, tmp_path: Path) -> None:
-    """Nor what is there, where nobody says so; the set stays as it was."""
-    before = path.read_bytes()
-    with pytest.raises(CaseTakenError, match="already has a case with the eval id 'one'"):
-        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="one")
-    with pytest.raises(EvalSetError, match="'three'"):
-        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="three", replace=True)
-    assert path.read_bytes() == before
-
-
-def test_the_command_replaces_a_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_replaces_a_case(path: Path, tmp_path: Path, ends: Ends) -> None:
     """It names the option where the id is taken, and the cases that there are where it is not; verify passes on it.
 
     The first case is what was played now, with what people gave it, and the second as before.
     """
-    second = json.dumps(json.loads(path.read_text())["eval_cases"][1])
+    before = path.read_bytes()
+    second = json.dumps(json.loads(before)["eval_cases"][1])
     script = tmp_path / "lost.yaml"
     script.write_text(LOST)
-    run = ["run", str(path.parent), "--script", str(script), "--out", str(path), "--no-replay", "--eval-id"]
-    told = []
-    for words in (["one"], ["thre", "--replace"]):
-        assert main([*run, *words]) == 2
-        told.append(capsys.readouterr().err)
+    run = ("run", path.parent, "--script", script, "--out", path, "--no-replay", "--eval-id")
+    told = [ends(2, *run, *words).err for words in (["one"], ["thre", "--replace"])]
+    assert path.read_bytes() == before
     assert "--replace" in told[0]
     assert "has no case 'thre'" in told[1]
-    assert main([*run, "one", "--replace"]) == 0, capsys.readouterr()
+    ends(0, *run, "one", "--replace")
     one, two = json.loads(path.read_text())["eval_cases"]
     assert (one["eval_id"], two["eval_id"]) == ("one", "two")
     assert "lost" in json.dumps(one["conversation"])
@@ -105,4 +94,4 @@ def test_the_command_replaces_a_case(path: Path, tmp_path: Path, capsys: pytest.
     kept = read_environment(sidecar_of(path))
     assert "lost" in kept.cases["one"].model_dump_json()
     assert (kept.cases["one"].tolerances, kept.notes["one"]) == ((TOLERANCE,), NOTE)
-    assert main(["verify", str(path), "--models", "recorded"]) == 0, capsys.readouterr()
+    ends(0, "verify", path, "--models", "recorded")

@@ -17,19 +17,11 @@ from simulator.seats.answers import called, returned
 from simulator.seats.requests import ToolRequest
 from tests.evalset.editing.editing_sets import work_on
 from tests.evalset.recorded.test_playing import answers_of
-from tests.evalset.replay.desk_agent import PATIENCE, config, keep, played, write_desk
+from tests.evalset.replay.desk_agent import PATIENCE, keep, played
 from tests.evalset.replay.test_hermetic import ANSWERS
 
 WIPES = ["check A, wipe A; note A; wipe B, check C", "check B"]
 CHECKS = {"check": [{"status": "new"}, {"status": "old"}, {"status": "gone"}]}
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, whose tools must not run."""
-    folder = tmp_path_factory.mktemp("agents")
-    write_desk(folder)
-    return config(folder)
 
 
 def scripted(desk: SimulatedAgentConfig, work: SetWork, turn: int, steps: int) -> ScriptedSession:

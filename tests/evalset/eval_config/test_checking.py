@@ -10,6 +10,7 @@ from google.adk.evaluation.eval_metrics import PrebuiltMetrics
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
 from evalset.eval_config.config_checks import CLASSES, check
 from evalset.eval_config.config_edits import starting_document, usual_value, with_custom_metric
+from evalset.eval_config.criteria_needs import unmet
 
 
 def test_every_metric_of_adk_is_in_the_table() -> None:
@@ -51,14 +52,10 @@ def test_the_table_says_what_adks_evaluators_read() -> None:
 
 def test_a_document_names_neither_where_a_model_is_nor_a_part_of_python() -> None:
     """Judges and the simulated user are asked at the server's address, and a metric is code of a project."""
+    judge = {"judge_model_config": {"http_options": {"base_url": "http://x.example"}}}
     document: dict[str, Any] = {
         "criteria": {
-            "final_response_match_v2": {
-                "threshold": 0.5,
-                "judge_model_options": {
-                    "judge_model_config": {"http_options": {"base_url": "http://x.example"}}
-                },
-            },
+            "final_response_match_v2": {"threshold": 0.5, "judge_model_options": judge},
             "own": 0.5,
         },
         "custom_metrics": {"own": {"code_config": {"name": "os.system"}}},
@@ -101,9 +98,9 @@ def of(name: str, value: Any, place: str = "") -> Flawed:
     return {"criteria": {name: value}}, f"criteria.{name}{place}"
 
 
-def simulated(value: dict[str, Any], place: str = "") -> Flawed:
-    """Make a document with this simulated user."""
-    return {**starting_document(), SIMULATED: value}, f"{SIMULATED}{place}"
+def beside(name: str, value: dict[str, Any], place: str = "") -> Flawed:
+    """Make a document with this member beside its criteria."""
+    return {**starting_document(), name: value}, f"{name}{place}"
 
 
 def with_rubrics(*contents: dict[str, str]) -> Flawed:
@@ -112,11 +109,15 @@ def with_rubrics(*contents: dict[str, str]) -> Flawed:
     return of(QUALITY, {"threshold": 0.5, "rubrics": rubrics}, f".rubrics[{len(contents) - 1}]")
 
 
-def judged_by(configuration: dict[str, Any], place: str) -> Flawed:
+def judged(options: dict[str, Any], place: str) -> Flawed:
+    """Make criteria whose judge has these options."""
+    given = {"threshold": 0.5, "judge_model_options": options}
+    return of("hallucinations_v1", given, f".judge_model_options.{place}")
+
+
+def configured(configuration: dict[str, Any], place: str) -> Flawed:
     """Make criteria whose judge has a configuration."""
-    judge = {"judge_model_options": {"judge_model_config": configuration}}
-    place = f".judge_model_options.judge_model_config.{place}"
-    return of("hallucinations_v1", {"threshold": 0.5, **judge}, place)
+    return judged({"judge_model_config": configuration}, f"judge_model_config.{place}")
 
 
 def measured(more: dict[str, Any], place: str) -> Flawed:
@@ -144,45 +145,29 @@ OPPOSITE = {"metric_value_info": {"interval": {"min_value": 2, "max_value": 1}}}
         (of("response_evaluation_score", 1), "always passes"),
         (of(TRAJECTORY, {"threshold": 1, "match_type": "SOME"}, ".match_type"), "EXACT, IN_ORDER, ANY_ORDER"),
         (of(TRAJECTORY, {"threshold": 1, "ignore_arguments": True}, ".ignore_arguments"), "ignore_args"),
-        (
-            of(
-                "hallucinations_v1",
-                {"threshold": 1, "judge_model_options": {"num_samples": 0}},
-                ".judge_model_options.num_samples",
-            ),
-            " 1",
-        ),
+        (judged({"num_samples": 0}, "num_samples"), " 1"),
         (of(QUALITY, 0.5, ".rubrics"), "TOOL_USE_QUALITY"),
         (with_rubrics(*[{"text_property": "x"}] * 2), "already used"),
         (with_rubrics({}), "no `text_property`"),
-        (({**starting_document(), "criterias": {}}, "criterias"), "ignores this field"),
-        (simulated({"custom_instructions": "be nice"}, ".custom_instructions"), "placeholders"),
-        (simulated({"type": "other"}), "'llm_backed'"),
-        (simulated({"modle": "x"}, ".modle"), "ignores this field"),
+        (beside("criterias", {}), "ignores this field"),
+        (beside(SIMULATED, {"custom_instructions": "be nice"}, ".custom_instructions"), "placeholders"),
+        (beside(SIMULATED, {"type": "other"}), "'llm_backed'"),
+        (beside(SIMULATED, {"modle": "x"}, ".modle"), "ignores this field"),
         (
-            (
-                {**starting_document(), "custom_metrics": {"mine": {"code_config": {"name": "desk.mine"}}}},
-                "custom_metrics.mine",
-            ),
+            beside("custom_metrics", {"mine": {"code_config": {"name": "desk.mine"}}}, ".mine"),
             "never evaluated",
         ),
         (measured({"code_config": {"name": "counts"}}, "code_config.name"), "function path"),
+        (beside("custom_metrics", {"mine": {}}, ".mine.codeConfig"), "required"),
+        (configured({"temprature": 0.2}, "temprature"), "not permitted"),
         (
-            ({**starting_document(), "custom_metrics": {"mine": {}}}, "custom_metrics.mine.codeConfig"),
-            "required",
-        ),
-        (judged_by({"temprature": 0.2}, "temprature"), "not permitted"),
-        (
-            judged_by({"thinking_config": {"thinking_budget": "much"}}, "thinking_config.thinking_budget"),
+            configured({"thinking_config": {"thinking_budget": "x"}}, "thinking_config.thinking_budget"),
             "integer",
         ),
         (measured({"metric_inf": {}}, "metric_inf"), "ignores this field"),
         (measured({"metric_info": {"name": "x"}}, "metric_info.name"), "not permitted"),
         (measured({"metric_info": OPPOSITE}, "metric_info.metric_value_info.interval"), "above"),
-        (
-            ({**starting_document(), "live_model_config": {"timeout": 3}}, "live_model_config.timeout"),
-            "ignores",
-        ),
+        (beside("live_model_config", {"timeout": 3}, ".timeout"), "ignores"),
     ],
 )
 def test_each_flaw_is_named_with_its_place(flawed: Flawed, sentence: str) -> None:
@@ -191,3 +176,41 @@ def test_each_flaw_is_named_with_its_place(flawed: Flawed, sentence: str) -> Non
     flaws = check(document)
     assert place in [flaw.place for flaw in flaws], flaws
     assert any(sentence in flaw.sentence for flaw in flaws if flaw.place == place), flaws
+
+
+DOCUMENT: dict[str, Any] = {
+    "criteria": {
+        "response_match_score": 0.8,
+        "hallucinations_v1": 0.5,
+        "final_response_match_v2": {"threshold": 0.5, "judgeModelOptions": {"judgeModel": "local/judge"}},
+        "safety_v1": 0.5,
+    },
+    "user_simulator_config": {"model": "local/user"},
+}
+
+
+def problem_of(name: str) -> str | None:
+    """Say that Gemini has no key."""
+    return None if name.startswith("local/") else f"{name}: no key"
+
+
+def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT) -> list[str]:
+    """Return what is named."""
+    return list(unmet(document, environ, problem_of=problem_of, scenarios=scenarios))
+
+
+def test_a_judge_and_vertex_are_named_where_they_cannot_be_asked() -> None:
+    """A judge of one's own is not Gemini; nothing is needed for what runs on this machine."""
+    assert found({}) == [
+        "hallucinations_v1: gemini-2.5-flash: no key",
+        "safety_v1: set GOOGLE_API_KEY, or GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
+    ]
+    assert len(found({"GOOGLE_CLOUD_PROJECT": "p"})) == 2
+    assert len(found({"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "l"})) == 1
+    assert found({}, document=starting_document()) == []
+
+
+def test_scenarios_need_a_model_that_plays_the_user() -> None:
+    """The one that is named, or ADK's own."""
+    assert found({"GOOGLE_API_KEY": "k"}, 3)[1:] == []
+    assert found({}, 2, starting_document()) == ["simulated user (2 cases): gemini-2.5-flash: no key"]

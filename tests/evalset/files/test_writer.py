@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import stat
 import subprocess
 import sys
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,17 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, 
 from evalset import EvalSetError, EvalSetWriter, preview, read_back
 from evalset.files import set_opening
 from evalset.files.outline_cache import KnownFiles
+from simulator.base.atomic_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.files.examples import AGENT, a_case, held_ids
-from tests.harness.processes import REPOSITORY
+from tests.harness.processes import REPOSITORY, wait_until
 
 NOBODY = 65_534
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a set is written."""
+    return tmp_path / "set.evalset.json"
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
@@ -40,12 +51,11 @@ def test_the_first_case_founds_the_set_and_its_folders(tmp_path: Path) -> None:
     assert contents(path.parent).keys() == {path.name}
 
 
-def test_the_next_case_is_appended_and_the_first_stays_as_it_is(tmp_path: Path) -> None:
+def test_the_next_case_is_appended_and_the_first_stays_as_it_is(path: Path, tmp_path: Path) -> None:
     """Everything before and behind the new case is there byte for byte, and ADK reads all cases back equal.
 
     `preview` gives the file's text to come and writes nothing.
     """
-    path = tmp_path / "set.evalset.json"
     writer = EvalSetWriter(path, AGENT)
     writer.write_eval_case(a_case("one"))
     before, stock = path.read_text(), contents(tmp_path)
@@ -74,9 +84,8 @@ def test_adk_goes_on_with_the_file_and_we_with_adks(tmp_path: Path) -> None:
     assert held_ids(path) == ["ours", "adk's", "ours again"]
 
 
-def test_unknown_fields_and_odd_formatting_stay(tmp_path: Path) -> None:
+def test_unknown_fields_and_odd_formatting_stay(path: Path) -> None:
     """Fields of other tools and a person's own line breaks are not touched."""
-    path = tmp_path / "set.evalset.json"
     text = '{ "x-tool" : {"a":[1 ,2]},\r\n"eval_cases":[\r\n\t{"eval_id":"o\\u006ee", "x":1e2} ]  ,"eval_set_id":"s" }\n\n'
     path.write_bytes(text.encode())
     EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
@@ -99,9 +108,8 @@ def test_mode_and_link_are_kept(tmp_path: Path) -> None:
     assert held_ids(real) == ["one", "two"]
 
 
-def test_attributes_are_kept(tmp_path: Path) -> None:
+def test_attributes_are_kept(path: Path) -> None:
     """What somebody noted on the file outlives a write."""
-    path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     try:
         os.setxattr(path, "user.reviewed", b"yes")
@@ -111,9 +119,8 @@ def test_attributes_are_kept(tmp_path: Path) -> None:
     assert os.getxattr(path, "user.reviewed") == b"yes"
 
 
-def test_a_taken_id_is_refused_however_it_is_spelt(tmp_path: Path) -> None:
+def test_a_taken_id_is_refused_however_it_is_spelt(path: Path, tmp_path: Path) -> None:
     """A duplicate id is found also where the file writes it with escapes, and also when another program wrote it."""
-    path = tmp_path / "set.evalset.json"
     path.write_text('{"eval_set_id":"s","eval_cases":[{"eval_id":"o\\u006ee"},{"evalId":"two"}]}')
     writer = EvalSetWriter(path, AGENT)
     assert writer.eval_ids() == {"one", "two"}
@@ -136,9 +143,8 @@ def test_an_id_that_adk_cannot_take_is_refused(tmp_path: Path, eval_id: str) -> 
     assert contents(tmp_path) == {}
 
 
-def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_a_case_that_json_cannot_hold_is_refused(path: Path, tmp_path: Path) -> None:
     """A number with no JSON form is an error, and the file stays."""
-    path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     stock = contents(tmp_path)
     broken = a_case("two").model_copy(update={"final_session_state": {"x": float("nan")}})
@@ -156,9 +162,10 @@ def test_a_case_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
         (None, "folder"),
     ],
 )
-def test_a_broken_file_is_refused_and_stays(tmp_path: Path, text: bytes | None, says: str) -> None:
+def test_a_broken_file_is_refused_and_stays(
+    path: Path, tmp_path: Path, text: bytes | None, says: str
+) -> None:
     """The error names the file, or the folder of its name, and what is wrong; nothing changes or lies beside it."""
-    path = tmp_path / "set.evalset.json"
     path.mkdir() if text is None else path.write_bytes(text)
     stock = contents(tmp_path)
     with pytest.raises(EvalSetError, match=rf"set\.evalset\.json: .*{says}"):
@@ -174,13 +181,12 @@ def test_a_file_in_the_way_of_the_folders_is_named(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"agents": b"no folder"}
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(path: Path, tmp_path: Path) -> None:
     """When the last step fails the file is the old one, nothing lies beside it, and the next try works."""
 
     def refuse(source: Path, target: Path) -> None:
         raise OSError(28, "full disk", str(source))
 
-    path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     stock = contents(tmp_path)
     with pytest.raises(EvalSetError, match="full disk"):
@@ -190,9 +196,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     assert held_ids(path) == ["one", "two"]
 
 
-def test_a_writer_without_a_lock_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_writer_without_a_lock_is_not_overwritten(path: Path, tmp_path: Path) -> None:
     """What another program writes while we work is kept: we start again from its text."""
-    path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
 
     class Disturbed(KnownFiles):
@@ -284,10 +289,9 @@ def test_an_append_to_a_large_file_holds_a_part_of_it(
 
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_a_file_that_is_empty_while_another_program_writes_it_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+    path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
 ) -> None:
     """ADK's manager empties a file before it writes it."""
-    path = tmp_path / "set.evalset.json"
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     whole = path.read_bytes()
     path.write_bytes(b"")
@@ -304,10 +308,9 @@ def test_a_file_that_is_empty_while_another_program_writes_it_is_waited_for(
 
 @pytest.mark.parametrize("content", [b"", b" \n"])
 def test_a_file_that_stays_empty_is_an_error_that_leaves_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     """After a while; nobody is told to delete it."""
-    path = tmp_path / "set.evalset.json"
     path.write_bytes(content)
     pauses: list[float] = []
     monkeypatch.setattr("evalset.files.set_writer.time.sleep", pauses.append)
@@ -316,3 +319,180 @@ def test_a_file_that_stays_empty_is_an_error_that_leaves_it(
     assert "delete" not in str(told.value)
     assert 0 < sum(pauses) <= 5.0
     assert contents(tmp_path)["set.evalset.json"] == content
+
+
+TURN: dict[str, Any] = {
+    "query": "Where is A-1?",
+    "expected_tool_use": [{"tool_name": "find_order", "tool_input": {"order_id": "A-1"}}],
+    "reference": "On its way.",
+}
+NAMED: dict[str, Any] = {
+    "name": "asks",
+    "data": [TURN, TURN],
+    "initial_session": {"state": {"tier": "gold"}, "app_name": "order_desk", "user_id": "u"},
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "ids"), [([NAMED], ["asks"]), (NAMED, ["asks"]), ([TURN], ["set"]), ([], [])]
+)
+def test_an_old_file_is_converted_and_its_text_kept(
+    path: Path, tmp_path: Path, old: Any, ids: list[str]
+) -> None:
+    """Every shape of the old form becomes today's with the new case behind; the copy holds the old text."""
+    text = json.dumps(old, indent=3)
+    path.write_text(text)
+    written = EvalSetWriter(path, AGENT).write_eval_case(a_case("new"))
+    assert written.converted_copy == tmp_path / "set.legacy-1.json"
+    assert written.converted_copy.read_text() == text
+    assert held_ids(path) == [*ids, "new"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["set.evalset.json", "set.legacy-1.json"]
+
+
+def test_the_conversion_is_adks_own(path: Path, tmp_path: Path) -> None:
+    """What ADK's loader reads of the converted file is what it read of the old one; a copy from before stays."""
+    path.write_text(json.dumps([NAMED]))
+    (tmp_path / "set.legacy-1.json").write_text("mine")
+    before = load_eval_set_from_file(str(path), "set").eval_cases[0]
+    written = EvalSetWriter(path, AGENT).write_eval_case(a_case("new"))
+    assert written.converted_copy == tmp_path / "set.legacy-2.json"
+    assert (tmp_path / "set.legacy-1.json").read_text() == "mine"
+    after = load_eval_set_from_file(str(path), "set").eval_cases[0]
+    assert before.conversation
+    assert after.conversation
+    assert after.session_input == before.session_input
+    one, other = (
+        [turn.model_dump(exclude={"invocation_id", "creation_timestamp"}) for turn in case.conversation or ()]
+        for case in (before, after)
+    )
+    assert one == other
+
+
+def test_a_failed_conversion_leaves_no_copy(path: Path, tmp_path: Path) -> None:
+    """When the case cannot be written the old file stays alone and as it was; so with a duplicate id."""
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(target))
+
+    text = json.dumps([NAMED])
+    path.write_text(text)
+    with pytest.raises(EvalSetError, match="Permission denied"):
+        EvalSetWriter(path, AGENT, replace=refuse).write_eval_case(a_case("new"))
+    with pytest.raises(EvalSetError, match="already has"):
+        EvalSetWriter(path, AGENT).write_eval_case(a_case("asks"))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == text
+
+
+def test_threads_lose_none(path: Path) -> None:
+    """Threads of one process that share what is known of the file lose nothing either."""
+
+    def append(name: str) -> None:
+        for number in range(20):
+            EvalSetWriter(path, AGENT).write_eval_case(a_case(f"{name} {number}"))
+
+    with ThreadPoolExecutor() as pool:
+        assert [*pool.map(append, "abc")] == [None] * 3
+    assert len(set(held_ids(path))) == 60
+
+
+_KILLED_AT = """
+import os, signal, sys
+from evalset import EvalSetWriter
+from tests.evalset.files.examples import a_case
+calls = int(sys.argv[2])
+def trace(frame, event, argument):
+    global calls
+    if event == "line" and "/evalset/" in frame.f_code.co_filename:
+        calls -= 1
+        if calls == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return trace
+writer, case = EvalSetWriter(sys.argv[1], "Order Desk"), a_case("new", turns=4)
+for life in range(int(sys.argv[3])):
+    child = os.fork()
+    if child == 0:
+        sys.settrace(trace)
+        writer.write_eval_case(case)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    print(os.WIFSIGNALED(status), open(sys.argv[1], "rb").read().count(b'"eval_id"'), flush=True)
+    calls += int(sys.argv[4])
+    if not os.WIFSIGNALED(status):
+        break
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer is killed in a fork")
+def test_a_writer_killed_at_any_line_leaves_the_old_or_the_new_file(path: Path) -> None:
+    """Killed at one line after another of its way, a writer leaves the old text, and at last the new one."""
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    old = path.read_bytes()
+    command = [sys.executable, "-W", "ignore", "-c", _KILLED_AT, str(path), "1", "1000", "5"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    lives = [line.split() for line in done.stdout.splitlines()]
+    assert len(lives) > 20
+    held = [int(count) for _, count in lives]
+    assert held == sorted(held)
+    assert set(held) == {1, 2}
+    assert held_ids(path) == ["one", "new"]
+    assert EvalSetWriter(path, AGENT).write_eval_case(a_case("after")).eval_id == "after"
+    assert path.read_bytes()[: old.index(b"\n  ],\n")] == old[: old.index(b"\n  ],\n")]
+
+
+@pytest.mark.parametrize("chosen", [folder_lock, flock_lock, database_lock])
+def test_a_held_lock_is_waited_for_and_then_told(path: Path, chosen: Lock) -> None:
+    """A writer that finds the file locked waits, and after its time says so and has written nothing."""
+    assert system_lock in {folder_lock, database_lock}
+    EvalSetWriter(path, AGENT, lock=chosen).write_eval_case(a_case("one"))
+    with (
+        chosen(lock_path(path), 1.0),
+        pytest.raises(EvalSetError, match=r"set\.evalset\.json: .*0\.05 s"),
+    ):
+        EvalSetWriter(path, AGENT, lock=chosen, lock_timeout=0.05).write_eval_case(a_case("two"))
+    assert held_ids(path) == ["one"]
+    waiting = threading.Thread(
+        target=lambda: EvalSetWriter(path, AGENT, lock=chosen).write_eval_case(a_case("three"))
+    )
+    with chosen(lock_path(path), 1.0):
+        waiting.start()
+        wait_until(waiting.is_alive, what="the other writer")
+        assert held_ids(path) == ["one"]
+    waiting.join()
+    assert held_ids(path) == ["one", "three"]
+
+
+def test_what_a_killed_writer_left_is_cleared_away(path: Path, tmp_path: Path) -> None:
+    """Half a file and a lock of a dead process do not stand in the way, and are gone after the next write."""
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    (tmp_path / ".set.evalset.json.tmp").write_text('{"eval_set_id": "se')
+    lock_path(path).write_text("")
+    EvalSetWriter(path, AGENT, lock=flock_lock).write_eval_case(a_case("two"))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert json.loads(path.read_text())["eval_set_id"] == "set"
+
+
+def test_where_folders_have_no_locks_a_file_has(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system that locks no folders, as network ones do, writers still keep each other out, by a file.
+
+    The system's call is replaced, as no such file system is at hand.
+    """
+    real = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with folder_lock(lock_path(path), 1.0):
+        assert lock_path(path).exists()
+        with pytest.raises(EvalSetError, match=r"set\.evalset\.json: .*0\.05 s"):
+            EvalSetWriter(path, AGENT, lock_timeout=0.05).write_eval_case(a_case("one"))
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert held_ids(path) == ["two"]

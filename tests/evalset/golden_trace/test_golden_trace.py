@@ -16,8 +16,9 @@ from evalset import GoldenTraceBuilder, GoldenTraceError, warnings
 from simulator import Simulation
 from simulator.seats.answers import called, raised, returned, said
 from simulator.session import Seats, SimulationSession
-from tests.evalset.golden_trace.traces import answers, built, calls, data, roles, text, turns
+from tests.evalset.golden_trace.traces import answers, built, calls, data, roles, text, traced, turns
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
+from tests.evalset.there import there
 
 # ADK warns of agents that many people still have.
 pytestmark = pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is deprecated:DeprecationWarning")
@@ -39,8 +40,7 @@ def test_one_tool_call() -> None:
     assert data(turn).intermediate_responses == []
     blobs = [part.inline_data and part.inline_data.data for part in turn.user_content.parts or ()]
     assert blobs == [None, b"\xff\xef\x80"]
-    assert case.session_input is not None
-    assert case.session_input.model_dump(exclude_none=True) == {
+    assert there(case.session_input).model_dump(exclude_none=True) == {
         "app_name": "order_desk",
         "user_id": "ada",
         "state": {"tier": "gold", "none": None},
@@ -51,9 +51,7 @@ def test_one_tool_call() -> None:
 @pytest.mark.parametrize("value", ["text", 7, None, True, [1, {"a": None}], {"result": 3}, {}])
 def test_what_a_tool_returned_is_kept_as_the_agent_saw_it(value: Any) -> None:
     """A dict stays as it is, anything else is `{"result": value}`."""
-    with opened(agent([call("find_order", order_id="A-1")], tools=[find_order])) as sim:
-        ask(sim, "go", returned(value))
-        (turn,) = turns(built(sim))
+    turn = traced(agent([call("find_order", order_id="A-1")], tools=[find_order]), "go", returned(value))
     assert answers(turn) == [("find_order", value if isinstance(value, dict) else {"result": value})]
 
 
@@ -111,9 +109,7 @@ def test_a_transfer_is_a_call_and_the_helper_speaks() -> None:
         [call("refund", order_id="A-1", amount=2.5)], [say("Paid.")], name="helper", tools=[refund]
     )
     root = agent([say("I hand over."), call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
-    with opened(root) as sim:
-        ask(sim, "refund", {"paid": True})
-        (turn,) = turns(built(sim))
+    turn = traced(root, "refund", {"paid": True})
     assert calls(turn) == [
         ("transfer_to_agent", {"agent_name": "helper"}),
         ("refund", {"order_id": "A-1", "amount": 2.5}),
@@ -131,9 +127,7 @@ def test_agents_side_by_side_keep_their_calls() -> None:
             for name in ("one", "two")
         ],
     )
-    with opened(both) as sim:
-        ask(sim, "go", {"n": 1}, {"n": 2})
-        (turn,) = turns(built(sim))
+    turn = traced(both, "go", {"n": 1}, {"n": 2})
     assert sorted(str(args) for _, args in calls(turn)) == ["{'order_id': 'one'}", "{'order_id': 'two'}"]
 
 
@@ -142,9 +136,9 @@ def test_an_agent_tool_is_one_call() -> None:
     inner = agent(
         [call("refund", order_id="A-1", amount=1.0)], [say("Paid 1.")], name="cashier", tools=[refund]
     )
-    with opened(agent([call("cashier", request="pay")], [say("ok")], tools=[AgentTool(inner)])) as sim:
-        ask(sim, "pay", {"paid": True})
-        (turn,) = turns(built(sim))
+    turn = traced(
+        agent([call("cashier", request="pay")], [say("ok")], tools=[AgentTool(inner)]), "pay", {"paid": True}
+    )
     assert calls(turn) == [("cashier", {"request": "pay"})]
     assert answers(turn) == [("cashier", {"result": "Paid 1."})]
 
@@ -157,15 +151,11 @@ class Verdict(BaseModel):
 
 def test_a_structured_answer() -> None:
     """With an output schema the final response is its JSON; ADK's own answering call stands among the calls."""
-    with opened(agent([say('{"paid": true}')], output_schema=Verdict)) as sim:
-        ask(sim, "paid?")
-        (plain,) = turns(built(sim))
+    plain = traced(agent([say('{"paid": true}')], output_schema=Verdict), "paid?")
     assert (text(plain.final_response), calls(plain)) == ('{"paid": true}', [])
     asked = [call("find_order", order_id="A-1")]
     of = agent(asked, [call("set_model_response", paid=True)], output_schema=Verdict, tools=[find_order])
-    with opened(of) as sim:
-        ask(sim, "paid?", {"paid": True})
-        (turn,) = turns(built(sim))
+    turn = traced(of, "paid?", {"paid": True})
     assert [name for name, _ in calls(turn)] == ["find_order", "set_model_response"]
     assert text(turn.final_response) == '{"paid": true}'
 
@@ -187,8 +177,7 @@ def test_several_queries_are_several_invocations() -> None:
     assert (calls(first)[0][0], calls(second)[0][0]) == ("find_order", "refund")
     assert (text(first.final_response), text(second.final_response)) == ("Late.", "Paid.")
     assert case.final_session_state == {"step": 2}
-    assert case.session_input is not None
-    assert case.session_input.state == {}
+    assert there(case.session_input).state == {}
 
 
 def test_turns_of_a_person_count_like_the_models() -> None:
@@ -252,13 +241,10 @@ def test_the_case_changes_nothing_and_shares_nothing_with_the_session() -> None:
         session = sim.session
         before = session.model_dump_json()
         case = GoldenTraceBuilder(session).build()
-        assert case.session_input is not None
-        case.session_input.state["list"].append(2)
-        assert case.final_session_state is not None
-        case.final_session_state["list"].append(3)
+        there(case.session_input).state["list"].append(2)
+        there(case.final_session_state)["list"].append(3)
         (response,) = data(turns(case)[0]).tool_responses
-        assert response.response is not None
-        response.response["lines"].append(4)
+        there(response.response)["lines"].append(4)
         assert session.model_dump_json() == before
         assert GoldenTraceBuilder(session).build() == GoldenTraceBuilder(session).build()
 

@@ -15,6 +15,7 @@ from simulator.agents import find_agents
 from simulator.base.json_values import JsonObject
 from tests.evalset.files.examples import AGENT, a_case
 from tests.evalset.sessions import PATIENCE
+from tests.evalset.there import there
 from tests.harness.adk_process import ADK, run_adk_eval
 from tests.harness.processes import quiet_environment
 from tests.harness.talking_agent import write_counting_metric, write_talking_agent
@@ -63,8 +64,7 @@ def test_a_scenario_is_added_once_with_its_session_input(tmp_path: Path) -> None
     writer = evalset.EvalSetWriter(path, "talking")
     case = case_of(SCENARIO, state={"tier": "gold"})
     added = evalset.add_scenario(writer, case)
-    assert added.written is not None
-    assert added.written.created
+    assert there(added.written).created
     evalset.read_back(path, case)
     before = path.read_bytes()
     assert evalset.add_scenario(writer, case) == (added.eval_id, None)
@@ -149,9 +149,7 @@ def test_a_frozen_scenario_passes_adk_eval_without_its_user(tmp_path: Path) -> N
             assert simulation.set_user(
                 "scenario", scenario=scenario, config={"model": "talker-1"}, hold=False, wait=PATIENCE
             )
-            proposed = simulation.view().user.seat.proposed
-            assert proposed is not None
-            assert proposed.status == "stop_signal_detected"
+            assert there(simulation.view().user.seat.proposed).status == "stop_signal_detected"
             case = evalset.GoldenTraceBuilder(simulation.session, eval_id=persona).build()
         assert len(case.conversation or ()) == 3
         evalset.EvalSetWriter(path, "talking").write_eval_case(case)

@@ -18,6 +18,8 @@ from google.genai import types
 from evalset import GoldenTraceBuilder, case_document, read_back
 from simulator.runtime import Simulation
 from simulator.session import SimulationSession
+from tests.evalset.sessions import ask, opened
+from tests.evalset.there import there
 
 Calls = list[tuple[str | None, dict[str, Any] | None]]
 
@@ -44,8 +46,7 @@ def calls_of_adk(session: SimulationSession) -> Calls:
 
 def turns(case: EvalCase) -> list[Invocation]:
     """Return a case's invocations."""
-    assert case.conversation is not None
-    return case.conversation
+    return there(case.conversation)
 
 
 def calls(turn: Invocation) -> Calls:
@@ -67,11 +68,17 @@ def data(turn: Invocation) -> IntermediateData:
 def text(content: types.Content | None) -> str | None:
     """Return a content's text."""
     assert content is not None
-    assert content.parts is not None
-    return content.parts[0].text
+    return there(content.parts)[0].text
 
 
 def roles(turn: Invocation) -> tuple[str | None, str | None]:
     """Return the roles of the query and of the final response."""
-    assert turn.final_response is not None
-    return turn.user_content.role, turn.final_response.role
+    return turn.user_content.role, there(turn.final_response).role
+
+
+def traced(of: Any, *said: Any) -> Invocation:
+    """Let the user ask an agent once, answer its tools, and return the one turn of the case."""
+    with opened(of) as sim:
+        ask(sim, *said)
+        (turn,) = turns(built(sim))
+    return turn

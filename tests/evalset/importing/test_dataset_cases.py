@@ -12,7 +12,7 @@ import pytest
 from google.genai import types
 
 from evalset import export_cases, import_cases
-from evalset.cli.main import main
+from tests.evalset.ending import Ends
 from tests.evalset.golden_trace.traces import calls, roles, text
 from tests.evalset.golden_trace.traces import turns as turns_of
 
@@ -104,29 +104,15 @@ def two_turns() -> list[Json]:
     """Write a conversation of two turns after a state, a case for each."""
     seeds = event("user", state_delta={"tier": "gold"})
     first = [seeds, event("user", said("One."))]
+    whole = [*first, *(event("model", each) for each in (CALL, ANSWER, said("1", "model")))]
+    held = ([first], [whole, [event("user", said("Two."))]])
     return [
         {
-            "eval_case_id": "talk_turn0",
-            "agent_data": {"turns": [{"events": first}]},
-            "reference": {"response": said("1", "model")},
-        },
-        {
-            "eval_case_id": "talk_turn1",
-            "agent_data": {
-                "turns": [
-                    {
-                        "events": [
-                            *first,
-                            event("model", CALL),
-                            event("model", ANSWER),
-                            event("model", said("1", "model")),
-                        ]
-                    },
-                    {"events": [event("user", said("Two."))]},
-                ]
-            },
-            "reference": {"response": said("2", "model")},
-        },
+            "eval_case_id": f"talk_turn{number}",
+            "agent_data": {"turns": [{"events": events} for events in turns]},
+            "reference": {"response": said(f"{number + 1}", "model")},
+        }
+        for number, turns in enumerate(held)
     ]
 
 
@@ -324,15 +310,12 @@ def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any
 
 
 @pytest.mark.parametrize("cut", [1, 40, 300])
-def test_a_damaged_file_leaves_nothing(
-    path: Path, cut: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_file_leaves_nothing(path: Path, cut: int, tmp_path: Path, ends: Ends) -> None:
     """The command names the place, and writes no set."""
     whole = json.dumps({"eval_cases": [a_trace()]})
     path.write_text(whole[:-cut])
     out = tmp_path / "out.evalset.json"
-    assert main(["import", str(path), "--out", str(out)]) == 1
-    assert re.search("basic-dataset.json: .* line 1, column", capsys.readouterr().err)
+    assert re.search("basic-dataset.json: .* line 1, column", ends(1, "import", path, "--out", out).err)
     assert not out.exists()
 
 

@@ -190,23 +190,6 @@ def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path)
     assert all(words in found[name] for name, words in wanted.items())
 
 
-def test_an_import_can_be_stopped(tmp_path: Path) -> None:
-    """It gives what was found by then, and says so."""
-    for name in "abc":
-        written(tmp_path, f"{name}.evalset.json", set_of(LISTED, name=name))
-    asked: list[int] = []
-
-    def goes_on(found: int) -> bool:
-        asked.append(found)
-        return found < 2
-
-    imported = import_cases(tmp_path, goes_on=goes_on)
-    assert [case.eval_id for case in imported.cases] == ["a", "b"]
-    assert asked == [0, 1, 2]
-    (problem,) = imported.problems
-    assert re.match(f"{tmp_path.name}: .*stopped", problem)
-
-
 @pytest.mark.parametrize("form", ["evalset", "pytest", "adk_test"])
 def test_an_export_is_imported_again(tmp_path: Path, form: ExportForm) -> None:
     """The archive of a download brings its cases, and what is recorded of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
 import json
 import re
@@ -27,6 +26,8 @@ from simulator.seats.answers import failed
 from simulator.store import JournalStore
 from tests.evalset.desk import write_desk
 from tests.evalset.golden_trace.traces import answers, calls, text, turns
+from tests.evalset.importing.test_dataset_cases import event, said
+from tests.evalset.replay.test_hermetic import loaded
 
 STATE = {"tier": "gold", "app:shop": "A"}
 QUERIES: list[list[Any]] = [
@@ -40,11 +41,7 @@ QUERIES: list[list[Any]] = [
 
 def desk(folder: Path) -> Any:
     """Load the agent, whose model takes its steps from the user's words."""
-    spec = importlib.util.spec_from_file_location("desk_imported", write_desk(folder) / "agent.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(write_desk(folder))
     module.IDS.clear()
     return module.root_agent
 
@@ -61,8 +58,8 @@ async def chat(agent: Any, service: Any) -> Session:
     async with Runner(app=App(name="desk", root_agent=agent), session_service=service) as runner:
         made = await service.create_session(app_name="desk", user_id="user", state=STATE)
         for number, query in enumerate(QUERIES):
-            said = types.Content(role="user", parts=[types.Part(text=json.dumps(query))])
-            events = await spoken(runner, made.id, said)
+            asked = types.Content(role="user", parts=[types.Part(text=json.dumps(query))])
+            events = await spoken(runner, made.id, asked)
             for call in [each for event in events for each in event.get_function_calls()]:
                 if call.name == "adk_request_confirmation":
                     part = types.Part.from_function_response(
@@ -83,20 +80,17 @@ class Kept(NamedTuple):
     path: Path
 
 
-def in_json(folder: Path) -> Kept:
+def in_json(folder: Path, **how: Any) -> Kept:
     """Keep a session in a file, as ADK's API gives it."""
     session = asyncio.run(chat(desk(folder), InMemorySessionService()))
     path = folder / "chat.session.json"
-    path.write_text(session.model_dump_json(by_alias=True, exclude_none=True))
+    path.write_text(session.model_dump_json(**(how or {"by_alias": True, "exclude_none": True})))
     return Kept(session, path)
 
 
 def in_snake_case(folder: Path) -> Kept:
     """Keep a session as Python code writes it."""
-    session = asyncio.run(chat(desk(folder), InMemorySessionService()))
-    path = folder / "chat.json"
-    path.write_text(session.model_dump_json(indent=1))
-    return Kept(session, path)
+    return in_json(folder, indent=1)
 
 
 def in_adk_webs_database(folder: Path) -> Kept:
@@ -197,7 +191,7 @@ def test_a_chat_that_broke_off_is_cut_where_it_was_whole(tmp_path: Path) -> None
     """What the user said last and nobody answered is left out, with a word; one without any answer is a problem."""
     kept = in_json(tmp_path)
     document = json.loads(kept.path.read_text())
-    asked = {"author": "user", "content": {"role": "user", "parts": [{"text": "And?"}]}, "timestamp": 1.0}
+    asked = event("user", said("And?"), timestamp=1.0)
     kept.path.write_text(json.dumps({**document, "events": [*document["events"], asked]}))
     imported = import_cases(kept.path)
     (problem,) = imported.problems
@@ -293,28 +287,17 @@ def test_the_studios_own_sessions_come_with_all_that_was_recorded(own: Simulatio
 
 def test_a_late_answer_is_one(tmp_path: Path) -> None:
     """Of a tool that takes long, what was there at once and what the user brought later are told apart."""
-    events: list[dict[str, Any]] = [
-        {"author": "user", "content": {"role": "user", "parts": [{"text": "go"}]}},
-        {
-            "author": "desk",
-            "longRunningToolIds": ["c1"],
-            "content": {
-                "role": "model",
-                "parts": [{"functionCall": {"id": "c1", "name": "wait", "args": {}}}],
-            },
-        },
-        {
-            "author": "user",
-            "content": {
-                "role": "user",
-                "parts": [{"functionResponse": {"id": "c1", "name": "wait", "response": {"done": 1}}}],
-            },
-        },
-        {"author": "desk", "content": {"role": "model", "parts": [{"text": "Done."}]}},
+    call = {"functionCall": {"id": "c1", "name": "wait", "args": {}}}
+    answer = {"functionResponse": {"id": "c1", "name": "wait", "response": {"done": 1}}}
+    events = [
+        event("user", said("go")),
+        event("desk", {"role": "model", "parts": [call]}, longRunningToolIds=["c1"]),
+        event("user", {"role": "user", "parts": [answer]}),
+        event("desk", said("Done.", "model")),
     ]
     path = tmp_path / "late.session.json"
     path.write_text(json.dumps({"id": "late", "appName": "desk", "events": events}))
     imported = import_cases(path)
     assert imported.problems == ()
-    (call,) = imported.environments["late"].turns[0].calls
-    assert (call.outcome, call.later) == (Deferred(), {"done": 1})
+    (recorded,) = imported.environments["late"].turns[0].calls
+    assert (recorded.outcome, recorded.later) == (Deferred(), {"done": 1})

@@ -25,6 +25,7 @@ from evalset.kept_runs.run_files import (
     runs_folder,
 )
 from evalset.recorded.recording_files import sidecar_of
+from tests.evalset.ending import Ends
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
 
 
@@ -82,18 +83,15 @@ def test_what_is_kept_of_a_run(eval_set: Path) -> None:
     assert (one.divergence.golden, one.divergence.actual) == ('check({"order":"Z"})', 'check({"order":"A"})')
 
 
-def test_two_kept_runs_are_compared(eval_set: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_kept_runs_are_compared(eval_set: Path, ends: Ends) -> None:
     """By their files, or as the last two of their set; the exit code says whether a case got worse."""
     first, second = map(str, sorted(runs_folder(eval_set).iterdir()))
-    assert main(["compare", first, second]) == 1
-    told = capsys.readouterr().out
+    told = ends(1, "compare", first, second).out
     assert re.search("changed: .*set\nWORSE one: .*\n    turn 1, step 2: .*check", told)
     assert '      golden: check({"order":"Z"})' in told
     assert "two" not in told
-    assert main(["compare", str(eval_set)]) == 1
-    assert capsys.readouterr().out == told
-    assert main(["compare", second, first, "--json"]) == 0
-    document: Any = json.loads(capsys.readouterr().out)
+    assert ends(1, "compare", eval_set).out == told
+    document: Any = json.loads(ends(0, "compare", second, first, "--json").out)
     assert not document["is_worse"]
     assert [case["change"] for case in document["cases"]] == ["better", "same"]
 
@@ -161,7 +159,7 @@ def test_adk_results_come_beside_and_are_never_called_flaky() -> None:
     assert [case.change for case in second.cases] == ["worse"]
 
 
-def test_other_files_are_named_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_files_are_named_and_left_alone(tmp_path: Path, ends: Ends) -> None:
     """Damaged ones, newer ones, and what is something else; runs of one moment get a file each."""
     eval_set = tmp_path / "desk.evalset.json"
     kept = [keep_run(eval_set, run_of(a="passed")) for _ in range(2)]
@@ -179,8 +177,7 @@ def test_other_files_are_named_and_left_alone(tmp_path: Path, capsys: pytest.Cap
         with pytest.raises(KeptRunError, match=words) as refused:
             read_run(path)
         assert str(path) in str(refused.value)
-        assert main(["compare", str(kept[0]), str(path)]) == 2
-        assert words in capsys.readouterr().err
+        assert words in ends(2, "compare", kept[0], path).err
     found = run_files(eval_set)
     assert [file.path.name for file in found if file.run is None] == sorted(wrong)
     assert all(file.problem for file in found if file.run is None)
@@ -188,8 +185,7 @@ def test_other_files_are_named_and_left_alone(tmp_path: Path, capsys: pytest.Cap
     assert {name: (runs_folder(eval_set) / name).read_text() for name in wrong} == {
         name: text for name, (text, _) in wrong.items()
     }
-    assert main(["compare", str(tmp_path / "none.evalset.json")]) == 2
-    assert "0 kept runs" in capsys.readouterr().err
+    assert "0 kept runs" in ends(2, "compare", tmp_path / "none.evalset.json").err
     runs_folder(tmp_path / "full.evalset.json").write_text("")
     with pytest.raises(KeptRunError, match=str(runs_folder(tmp_path / "full.evalset.json"))):
         keep_run(tmp_path / "full.evalset.json", run_of(a="passed"))

@@ -1,4 +1,4 @@
-"""The file of a recorded environment: what goes in comes out, in a stable order, and what is no such file is named."""
+"""The file of a recorded environment: what goes in comes out, what is no such file is named, and answers that join a case lose nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.recorded import recording_files
+from evalset.recorded.added_answers import add_played, new_answers
 from evalset.recorded.recording import (
     VERSION,
     Author,
@@ -21,9 +22,11 @@ from evalset.recorded.recording import (
     RecordedEnvironment,
     RecordedModelTurn,
     RecordedTurn,
+    RejectedCall,
 )
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
+    change_environment,
     environment_text,
     parsed,
     put_cases,
@@ -194,3 +197,87 @@ def test_nothing_is_written_that_could_not_be_read_again(
         put_cases(path, {"second": large})
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []
+
+
+WRITTEN = Author(source="written")
+
+
+def call(tool: str, argument: Any, answer: Any = None, **more: Any) -> RecordedCall:
+    """Make a call with its answer."""
+    return RecordedCall(
+        tool=tool, arguments={"x": argument}, outcome=Returned(value=answer), author=WRITTEN, **more
+    )
+
+
+def case_of(*turns: tuple[RecordedCall, ...], **more: Any) -> RecordedCase:
+    """Make a case of its calls, turn by turn."""
+    made = tuple(RecordedTurn(query={"role": "user"}, calls=calls, **more) for calls in turns)
+    return RecordedCase(agent="desk", app_name="desk", turns=made)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with two cases."""
+    found = tmp_path / "desk.environment.json"
+    put_cases(found, {"one": case_of((call("find", 1, "a"),), (call("find", 1, "b"),)), "two": case_of(())})
+    return found
+
+
+def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -> None:
+    """The same call once more, another tool, a call inside of an agent tool, a rejected one; twice adds nothing, and a link stays one."""
+    inner = call("find", 1, "inside", within=("expert",))
+    refused = RejectedCall(tool="pay", arguments={"x": 1}, confirmed={"confirmed": False})
+    played = case_of((call("find", 1, "other"), call("find", 1, "again"), inner), (call("note", 2, "n"),), ())
+    played = played.model_copy(
+        update={"turns": (played.turns[0].model_copy(update={"rejected": (refused,)}), *played.turns[1:])}
+    )
+    found = new_answers(read_environment(path).cases["one"], played)
+    assert found.total == 4
+    link = path.with_name("link.environment.json")
+    link.symlink_to(path)
+    assert add_played(link, "one", played) == found
+    assert link.is_symlink()
+    first, second = read_environment(path).cases["one"].turns
+    assert [each.outcome for each in first.calls] == [
+        Returned(value="a"),
+        Returned(value="again"),
+        Returned(value="inside"),
+    ]
+    assert first.rejected == (refused,)
+    assert [each.tool for each in second.calls] == ["find", "note"]
+    before = path.read_bytes()
+    assert add_played(path, "one", played).total == 0
+    assert path.read_bytes() == before
+
+
+def test_a_change_that_raises_leaves_the_file_as_it_is(path: Path) -> None:
+    """A case that is not there is named; nothing is left beside the file."""
+    before = path.read_bytes()
+
+    def fail(_: Any) -> Any:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        change_environment(path, fail)
+    with pytest.raises(RecordedEnvironmentError, match="no case 'three'"):
+        add_played(path, "three", case_of((call("find", 9, "new"),)))
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_program_that_takes_no_lock_is_not_written_over(path: Path) -> None:
+    """What it wrote meanwhile is read, and changed in its turn; one that never stops is named."""
+    written = 0
+
+    def change(before: Any) -> Any:
+        nonlocal written
+        if written < 2:
+            written += 1
+            text = path.read_text()
+            path.write_text(text.replace('"app_name": "desk"', f'"app_name": "desk_{written}"'))
+        return before
+
+    assert change_environment(path, change).cases["one"].app_name != "desk"
+    written = -100
+    with pytest.raises(RecordedEnvironmentError, match=r"desk\.environment\.json: .*chang"):
+        change_environment(path, change)

@@ -29,13 +29,7 @@ from evalset.verify import VerifyError, add_tolerances, verify
 from evalset.verify.metric import eval_config
 from simulator.base import documents
 from tests.evalset.editing.editing_sets import work_on
-from tests.evalset.verify.desks import TWO_TURNS, agents, recorded_set, the_case
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An eval set with one case and the recording beside it."""
-    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
+from tests.evalset.verify.desks import agents, the_case
 
 
 @pytest.fixture

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
 
 from evalset.recorded.added_answers import add_played
 from evalset.recorded.recorded_script import Agents, script_of_recorded
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import replay_lines
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import SimulatedAgentConfig
 from simulator.facts import Deferred
@@ -19,19 +23,11 @@ from simulator.scripts import Played, ScriptedSession, read_script, write_script
 from simulator.scripts.script_text import Waits
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import ToolRequest
-from tests.evalset.replay.desk_agent import PATIENCE, config, keep, played, write_desk
+from tests.evalset.replay.desk_agent import PATIENCE, keep, played
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
 
 LATE = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
 LATER = {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, whose tools must not run."""
-    folder = tmp_path_factory.mktemp("agents")
-    write_desk(folder)
-    return config(folder)
 
 
 def of(simulation: Simulation) -> RecordedCase:
@@ -154,3 +150,16 @@ def test_what_the_author_answers_is_recorded_from_then_on(desk: SimulatedAgentCo
     ]
     assert now.turns[1].calls[0] == case.turns[1].calls[0]
     assert play(desk, now, "moves").came_through
+
+
+def test_an_app_gets_one_plugin_more(tmp_path: Path) -> None:
+    """The lines run as they stand, behind the App of the module."""
+    environment = tmp_path / "it's" / "desk.environment.json"
+    environment.parent.mkdir()
+    environment.write_text('{"format": "golden-trace-studio/environment", "version": 1, "cases": {}}')
+    agent = LlmAgent(name="desk", model="gemini-2.5-flash")
+    names: dict[str, Any] = {"app": App(name="desk", root_agent=agent, plugins=[BasePlugin("mine")])}
+    lines = replay_lines("desk", environment, models="recorded", has_app=True)
+    exec(compile(lines, "agent.py", "exec"), names)  # noqa: S102 - what a person is told to copy is to run
+    assert [type(plugin).__name__ for plugin in names["app"].plugins] == ["BasePlugin", "HermeticEnvironment"]
+    assert f"{str(environment)!r}, models='recorded'" in lines

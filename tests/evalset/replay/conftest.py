@@ -7,17 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulator import SimulatedAgentConfig
-from tests.evalset.replay.desk_agent import config, write_desk
+from tests.evalset.replay.desk_agent import write_desk
 from tests.evalset.replay.test_hermetic import loaded
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> SimulatedAgentConfig:
-    """The agent, as a person plays it."""
-    folder = tmp_path_factory.mktemp("played")
-    write_desk(folder)
-    return config(folder)
 
 
 @pytest.fixture

@@ -9,27 +9,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
+from google.adk.code_executors import BaseCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from google.adk.evaluation.eval_case import Invocation
 from google.adk.runners import InMemoryRunner
+from google.adk.workflow import START, Workflow, node
 
-from evalset import GoldenTraceBuilder, HermeticEnvironment, read_cases
+from evalset import GoldenTraceBuilder, HermeticEnvironment, UnrecordedCallError, read_cases
 from evalset.editing.case_play import script_with_recording
 from evalset.golden_trace.builder import TraceForm
+from evalset.golden_trace.golden_steps import spoken
 from evalset.recorded.added_answers import add_played, new_answers
 from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn, without_golden
-from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from evalset.recorded.recording_files import change_environment, put_cases, read_environment, sidecar_of
 from evalset.verify import RunResult, verify
-from simulator import Simulation
+from simulator import Seats, Simulation
 from simulator.scripts import Script, ScriptedSession, read_script, write_script
+from simulator.seats.answers import CodeAnswer
 from simulator.session.history import FinalResponse
 from tests.evalset.replay import asking
-from tests.evalset.replay.asking import kept, played
+from tests.evalset.replay.asking import book, kept, played
 from tests.evalset.verify.desks import divergence_of
 from tests.harness.adk_process import run_adk_eval
-from tests.simulator.runtime.stage import Scripted, say
+from tests.simulator.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say
 
 TRIP = {"city": "Rome", "nights": 3}
 SHAPES: dict[str, tuple[Callable[[], Any], Sequence[Any]]] = {
@@ -231,3 +238,165 @@ def test_adk_eval_passes(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[3])
     outcome = run_adk_eval(folder, eval_set, criteria=criteria, environment={"PYTHONPATH": root})
     assert outcome.passed == 1, outcome.output
+
+
+AN_HOUR = 3_600.0
+
+
+def agent() -> Any:
+    """Make an agent that calls one tool."""
+    return agent_of([call("book", place="Rome")], [say("booked")], tools=[book], name="agent")
+
+
+def slow(eval_set: Path, source: str = "real") -> Path:
+    """Record that the call took an hour, and was answered by this source."""
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        case = before.cases["case"]
+        (turn,) = case.turns
+        (recorded,) = turn.calls
+        author = recorded.author.model_copy(update={"source": source})
+        calls = (recorded.model_copy(update={"latency_ms": AN_HOUR * 1000, "author": author}),)
+        turns = (turn.model_copy(update={"calls": calls}),)
+        return before.model_copy(update={"cases": {"case": case.model_copy(update={"turns": turns})}})
+
+    change_environment(sidecar_of(eval_set), change)
+    return eval_set
+
+
+@pytest.mark.parametrize(
+    ("source", "latencies", "waits"),
+    [
+        ("real", True, True),
+        ("real", False, False),
+        *((who, True, False) for who in ("written", "edited", "generated")),
+    ],
+)
+def test_a_tool_takes_its_time_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, source: str, latencies: bool, waits: bool
+) -> None:
+    """By default nothing is waited for; nor for an answer that somebody wrote, or took as a draft: the latency is theirs."""
+    eval_set = slow(kept(played(agent(), []), tmp_path), source)
+    waited, sleep = list[float](), asyncio.sleep
+
+    async def at_once(seconds: float, *_: Any) -> None:
+        waited.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", at_once)
+    events = run_of(agent(), HermeticEnvironment(sidecar_of(eval_set), latencies=latencies))
+    assert events[-1].content.parts[0].text == "booked"
+    assert (AN_HOUR in waited) is waits
+
+
+def test_a_run_is_cancelled_in_the_middle_of_a_latency(tmp_path: Path) -> None:
+    """`verify` ends it at its timeout, and says so; without the latency it passes."""
+    eval_set = slow(kept(played(agent(), []), tmp_path))
+    late = verify(eval_set, agent=asking.config(agent()), latencies=True, timeout=0.5)
+    assert "0.5 s" in late.cases[0].runs[0].error
+    assert verify(eval_set, agent=asking.config(agent())).status == "passed"
+
+
+# ADK warns of agents that are still everywhere.
+
+
+def look(mark: str) -> dict[str, str]:
+    """Look at something."""
+    raise SystemExit("a real tool ran")
+
+
+def _said_last(request: Any) -> str:
+    texts = [part.text for content in request.contents for part in content.parts or () if part.text]
+    return str(texts[-1])
+
+
+def same_agent() -> Workflow:
+    """Let one agent work on two items at once."""
+
+    def items() -> list[str]:
+        return ["a", "b"]
+
+    turns = [
+        lambda request: [call("look", mark=_said_last(request))],
+        lambda request: [say(f"seen {_said_last(request)}")],
+    ]
+    worker = LlmAgent(name="worker", model=Scripted(turns=turns), tools=[look], mode="single_turn")
+    return Workflow(name="graph", edges=[(START, items, node(worker, parallel_worker=True))])
+
+
+def two_agents() -> ParallelAgent:
+    """Let two agents work at once."""
+    both = [
+        LlmAgent(
+            name=f"agent_{mark}",
+            model=Scripted(turns=[[call("look", mark=mark)], [say(f"seen {mark}")]]),
+            tools=[look],
+        )
+        for mark in ("a", "b")
+    ]
+    return ParallelAgent(name="both", sub_agents=both)
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("make", [same_agent, two_agents])
+@pytest.mark.parametrize("last", ["a", "b"])
+def test_branches_speak_in_the_recorded_order(make: Callable[[], Any], last: str, tmp_path: Path) -> None:
+    """Whichever was answered last spoke last, and that is the final response; in a replay all answers are there at once."""
+    with Simulation.open(asking.config(make()), seats=Seats(tools={"*": "person"})) as simulation:
+        simulation.query("go", wait=PATIENCE)
+        for request in sorted(simulation.pending, key=lambda one: one.arguments["mark"] == last):  # type: ignore[union-attr] # calls of tools
+            simulation.answer(request, {"saw": "it"}, wait=PATIENCE)
+        eval_set = asking.kept(simulation, tmp_path)
+    (case,) = verify(eval_set, agent=asking.config(make()), models="recorded").cases
+    (run,) = case.runs
+    assert (run.passed, run.error) == (True, "")
+    said = [spoken(Invocation.model_validate(turn.invocation).final_response) for turn in run.turns]
+    assert said == [f"seen {last}"]
+
+
+CODE = "print(6 * 7)"
+
+
+class Trap(BaseCodeExecutor):
+    """Must not run in a replay."""
+
+    def execute_code(
+        self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
+    ) -> CodeExecutionResult:
+        """Fail the test."""
+        raise SystemExit("the code ran")
+
+
+def coder(code: str = CODE) -> LlmAgent:
+    """Make an agent that writes code, and then says something."""
+    return agent_of([say(f"```python\n{code}\n```")], [say("So it is.")], name="coder", code_executor=Trap())
+
+
+@pytest.fixture
+def recorded() -> RecordedEnvironment:
+    """A session in which a person said what the code prints."""
+    simulation = opened(coder())
+    simulation.query("go", wait=PATIENCE)
+    simulation.answer(simulation.pending[0], CodeAnswer(stdout="42"), wait=PATIENCE)
+    facts = [fact for _, fact in simulation.journal.path()]
+    return RecordedEnvironment(cases={"one": recorded_case(simulation.session, facts)})
+
+
+def said_by(agent: LlmAgent, plugin: HermeticEnvironment) -> str:
+    """Ask the agent under ADK's own runner; return all that was said and printed."""
+    return "\n".join(str(event.content) for event in run_of(agent, plugin))
+
+
+def test_code_prints_what_was_recorded(recorded: RecordedEnvironment) -> None:
+    """And does not run."""
+    heard = said_by(coder(), HermeticEnvironment(recorded))
+    assert "42" in heard
+    assert "So it is." in heard
+
+
+def test_other_code_was_not_recorded(recorded: RecordedEnvironment) -> None:
+    """It does not run either; the plugin says what is missing."""
+    plugin = HermeticEnvironment(recorded)
+    with pytest.raises(UnrecordedCallError, match=r"turn 1 .* coder: print\(1\)"):
+        said_by(coder("print(1)"), plugin)
+    assert len(plugin.missed) == 1

@@ -9,11 +9,11 @@ from typing import Any
 
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import sidecar_of
-from evalset.verify import CaseResult, RunResult, Verification, verify
+from evalset.verify import CaseResult, RunResult, Verification
 from evalset.verify.results import Divergence
 from simulator import SimulatedAgentConfig
 from simulator.seats.answers import returned
-from tests.evalset.replay.desk_agent import NAME, config, keep, played, write_desk
+from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 
 ANSWERS: dict[str, Any] = {
     "check": returned({"status": "shipped"}),
@@ -81,17 +81,3 @@ def divergence_of(run: RunResult) -> Divergence:
     """Return where a run that is not as its golden first differs from it."""
     assert run.divergence is not None
     return run.divergence
-
-
-__all__ = [
-    "ANSWERS",
-    "NAME",
-    "TWO_TURNS",
-    "agents",
-    "copied_set",
-    "divergence_of",
-    "recorded_set",
-    "the_case",
-    "the_run",
-    "verify",
-]

@@ -15,6 +15,7 @@ import pytest
 from evalset.cli.verify_command import main
 from evalset.verify import CaseResult, VerifyProgress, replay_written, verify
 from evalset.verify.work_sharing import parts_of
+from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import NAME
 from tests.evalset.verify.desks import agents, recorded_set
 from tests.simulator.kernel.projects import config_of
@@ -157,7 +158,7 @@ def test_any_executor_will_do(kept: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.process
 def test_the_command_verifies_with_the_interpreter_that_is_named(
-    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """In processes of their own: none of the agents' code runs in the command's."""
     mark = tmp_path / "ran"
@@ -166,12 +167,15 @@ def test_the_command_verifies_with_the_interpreter_that_is_named(
         f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')\n        if False:",
     )
     monkeypatch.setenv("GOLDEN_TRACE_PYTHON", sys.executable)
-    assert main([str(kept), "--agents-dir", str(agents(tmp_path, tells)), "--processes", "1", "--quiet"]) == 0
-    assert "4 passed" in capsys.readouterr().out
+    assert (
+        "4 passed"
+        in ends(
+            0, kept, "--agents-dir", agents(tmp_path, tells), "--processes", "1", "--quiet", program=main
+        ).out
+    )
     assert str(os.getpid()) not in mark.read_text().split()
 
 
-def test_an_interpreter_that_is_not_there_is_named(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interpreter_that_is_not_there_is_named(kept: Path, ends: Ends) -> None:
     """With exit code 2."""
-    assert main([str(kept), "--python", "/nowhere/python"]) == 2
-    assert "--python /nowhere/python: " in capsys.readouterr().err
+    assert "--python /nowhere/python: " in ends(2, kept, "--python", "/nowhere/python", program=main).err

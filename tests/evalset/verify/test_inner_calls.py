@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evalset.cli.ending import Ends
+from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 
 WORDS = '''
@@ -61,12 +61,10 @@ def changed(tmp_path: Path, calls: str) -> Path:
     return tmp_path / "changed" / "agents"
 
 
-def test_the_same_inner_calls_pass(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_inner_calls_pass(kept: Path, verifies: Ends) -> None:
     """With recorded models and with real ones."""
     assert verified(kept, kept.parent / "agents") == 0
-    capsys.readouterr()
-    assert verified(kept, kept.parent / "agents", "--models", "real", "--json") == 0
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    (case,) = json.loads(verifies(0, kept, kept.parent / "agents", "--models", "real", "--json").out)["cases"]
     statuses = {check["name"]: check["status"] for check in case["runs"][0]["checks"]}
     assert statuses["inner_tool_calls"] == "passed"
 

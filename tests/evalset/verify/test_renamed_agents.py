@@ -15,9 +15,10 @@ from evalset.doctor import Migration, examine, migrate
 from evalset.recorded.agent_renaming import places_of
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.verify import verify
+from tests.evalset.ending import Ends
 from tests.evalset.recorded.test_files import json_values
 from tests.evalset.replay.desk_agent import SOURCE, write_desk
-from tests.evalset.verify.desks import TWO_TURNS, divergence_of, recorded_set, the_case, the_run
+from tests.evalset.verify.desks import TWO_TURNS, copied_set, divergence_of, recorded_set, the_case, the_run
 
 NEW = "clerk"
 
@@ -41,12 +42,6 @@ def _renamed(folder: Path, *others: str, tools: tuple[str, str] = ("", "")) -> P
             f"from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name={name!r}, model='none')\n"
         )
     return agents
-
-
-def _copy(kept: Path, folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(sidecar_of(kept), folder)
-    return Path(shutil.copy(kept, folder))
 
 
 @pytest.mark.parametrize("models", ["real", "recorded"])
@@ -98,7 +93,7 @@ def test_the_doctor_proposes_the_new_name_and_renames_in_both_files(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After that both are verified without an option; done again, nothing changes."""
-    agents, path = _renamed(tmp_path, "other"), _copy(kept, tmp_path / "set")
+    agents, path = _renamed(tmp_path, "other"), copied_set(kept, tmp_path / "set")
     assert examine([path], agents_dir=agents).renamed == {"desk": NEW}
     main(["doctor", str(path), "--agents-dir", str(agents)])
     assert f"--rename-agent desk={NEW}" in capsys.readouterr().out
@@ -116,7 +111,7 @@ def test_the_doctor_proposes_the_new_name_and_renames_in_both_files(
 
 def test_a_sub_agent_and_an_agent_used_as_a_tool_are_renamed_everywhere(kept: Path, tmp_path: Path) -> None:
     """Transfers go to the new name, calls of the agent as a tool too, and what happened inside of it."""
-    path = _copy(kept, tmp_path / "set")
+    path = copied_set(kept, tmp_path / "set")
     migrate([path], Migration(agents={"refunds": "payments", "advisor": "counsel"}))
     agents = write_desk(tmp_path / "agents")
     renamed = SOURCE.replace('name="refunds"', 'name="payments"').replace('name="advisor"', 'name="counsel"')
@@ -128,32 +123,26 @@ def test_a_sub_agent_and_an_agent_used_as_a_tool_are_renamed_everywhere(kept: Pa
     assert verification.status == "passed", the_run(verification)
 
 
-def test_a_name_that_is_none_is_refused(
-    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_is_none_is_refused(kept: Path, tmp_path: Path, ends: Ends) -> None:
     """By each command, before anything is done."""
     agents = str(_renamed(tmp_path))
     for command in ("verify", "doctor"):
-        assert main([command, str(kept), "--agents-dir", agents, "--rename-agent", "desk="]) == 2
-        assert "--rename-agent desk=: expected OLD=NEW" in capsys.readouterr().err
+        assert (
+            "--rename-agent desk=: expected OLD=NEW"
+            in ends(2, command, kept, "--agents-dir", agents, "--rename-agent", "desk=", program=main).err
+        )
 
 
 @given(json_values)
 def test_what_is_said_is_left_alone(said: Any) -> None:
     """Arguments, responses, states and texts may hold the name anywhere."""
+    data = {
+        "tool_uses": [{"name": "find", "args": {"agent": "desk", "agent_name": "desk", "said": said}}],
+        "tool_responses": [{"name": "find", "response": {"author": "desk", "said": said}}],
+    }
     case = {
         "eval_id": "desk",
         "session_input": {"app_name": "desk", "state": {"agent": "desk", "said": said}},
-        "conversation": [
-            {
-                "user_content": {"parts": [{"text": "desk"}]},
-                "intermediate_data": {
-                    "tool_uses": [
-                        {"name": "find", "args": {"agent": "desk", "agent_name": "desk", "said": said}}
-                    ],
-                    "tool_responses": [{"name": "find", "response": {"author": "desk", "said": said}}],
-                },
-            }
-        ],
+        "conversation": [{"user_content": {"parts": [{"text": "desk"}]}, "intermediate_data": data}],
     }
     assert dict(places_of(case, {"desk": NEW})) == {("session_input", "app_name"): NEW}

@@ -1,12 +1,21 @@
-"""Verifies with tolerances, proposes them from runs, and has plain `adk eval` heed them."""
+"""Verifies with tolerances, proposes them from runs, finds times, ids and random values that need one, and has plain `adk eval` heed them."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import random
+import time
+import uuid
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.workflow import START, Workflow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,16 +35,26 @@ from evalset.verify import (
     Criteria,
     RunResult,
     VerifyError,
+    add_tolerances,
     eval_config,
     keep_tolerances,
     propose_tolerances,
+    replay_written,
     tolerances_of,
     verify,
 )
 from evalset.verify.results import ActualTurn
+from evalset.verify.varying_values import is_clock
+from evalset.verify.written_case import WrittenCase
 from tests.evalset.recorded.test_files import json_values
+from tests.evalset.replay import asking
+from tests.evalset.replay.asking import book, played
+from tests.evalset.replay.asking import kept as kept_of
+from tests.evalset.replay.test_inputs import final_text
+from tests.evalset.replay.test_inputs import the_run as one_run
 from tests.evalset.verify.desks import agents, copied_set, divergence_of, recorded_set, the_run
 from tests.harness.adk_process import run_adk_eval
+from tests.simulator.runtime.stage import Scripted, call, say
 
 LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 QUERIES = ("check A, check B; note A", "check C")
@@ -201,3 +220,324 @@ def test_other_words_of_a_final_response_are_the_agents() -> None:
     """Nothing is proposed for a text that says something else in each run."""
     assert propose_tolerances([said("It is open."), said("It is closed.")]) == ()
     assert propose_tolerances([said("At 9 it opens."), said("It opens at 10 or so.")]) == ()
+
+
+NOW = 1_700_000_000.25
+Makes = Callable[[], Any]
+_COUNT = count()
+
+
+def stamped(
+    make: Makes, *, text: Makes | None = None, response: Makes | None = None, kind: str = "same"
+) -> LlmAgent:
+    """Make an agent whose callbacks write into the state, and into what a model or a tool said."""
+
+    def before(callback_context: Any) -> None:
+        callback_context.state["last_seen"] = make()
+        callback_context.state["fixed"] = {"kind": kind}
+
+    def after_tool(tool: Any, args: Any, tool_context: Any, tool_response: Any) -> Any:
+        del tool, args, tool_context
+        return {**tool_response, "at": response()} if response else None
+
+    def after_model(callback_context: Any, llm_response: Any) -> Any:
+        del callback_context
+        for part in llm_response.content.parts:
+            if part.text and text is not None:
+                part.text = f"Booked by {text()}, all is well with your trip to the place that you named."
+        return llm_response
+
+    return LlmAgent(
+        name="agent",
+        model=Scripted(turns=[[call("book", place="Rome")], [say("booked")]]),
+        tools=[book],
+        before_agent_callback=before,
+        after_tool_callback=after_tool,
+        after_model_callback=after_model,
+    )
+
+
+def nothing() -> int:
+    """Return always the same."""
+    return 1
+
+
+def replays(eval_set: Path, agent: Any, **more: Any) -> WrittenCase:
+    """Replay the case that was written, as the export does."""
+    return replay_written(eval_set, "case", agent=asking.config(agent), **more)
+
+
+VALUES: dict[str, tuple[Makes, str]] = {
+    "seconds": (time.time, "a time"),
+    "nanoseconds": (time.time_ns, "a time"),
+    "iso": (lambda: dt.datetime.now(dt.UTC).isoformat(), "a time"),
+    "an id": (lambda: str(uuid.uuid4()), "an id"),
+    "hex": (lambda: f"a{uuid.uuid4().hex[:11]}", "an id"),
+    "a number": (random.random, "a random number"),
+    "a counter": (lambda: next(_COUNT), "a random number"),
+    "in a list": (lambda: [{"of": "Rome", "at": time.time()}], "a time"),
+}
+
+
+@pytest.mark.parametrize(("make", "holds"), VALUES.values(), ids=VALUES)
+def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tmp_path: Path) -> None:
+    """The run fails, and nobody says that the agent changed; with what is proposed it passes."""
+    eval_set = kept_of(played(stamped(make), []), tmp_path)
+    run = one_run(eval_set, stamped(make))
+    assert not run.passed
+    found = divergence_of(run)
+    assert (found.verdict, found.action) == ("varies", "tolerate")
+    assert f"The state contains {holds}" in found.sentence
+    (varying,) = run.varying
+    assert varying.tolerance.path in {"last_seen", "last_seen[*].at"}
+    assert (varying.holds, varying.tolerance.of, varying.tolerance.kind) == (holds, "state", "ignore")
+    add_tolerances(eval_set, "case", propose_tolerances([run]))
+    assert one_run(eval_set, stamped(make)).passed
+
+
+@pytest.mark.parametrize(
+    ("agent", "named"),
+    [
+        (lambda: stamped(nothing, response=time.time), ("response", "book", "`at`", "a time")),
+        (
+            lambda: stamped(nothing, text=lambda: f"{uuid.uuid4()} of {time.ctime()}"),
+            ("final response", "a time"),
+        ),
+        (lambda: stamped(nothing, text=lambda: str(uuid.uuid4())), ("final response", "an id")),
+    ],
+    ids=["response", "text with both", "text and id"],
+)
+def test_a_written_case_is_replayed_and_settled(agent: Makes, named: tuple[str, ...], tmp_path: Path) -> None:
+    """Before anything failed: a line for each, and with them the case passes its own verification."""
+    eval_set = kept_of(played(agent(), []), tmp_path)
+    written = replays(eval_set, agent(), keep=True)
+    (line,) = written.lines
+    assert all(each in line for each in named)
+    assert (written.passed, written.kept) == (True, True)
+    assert tolerances_of(eval_set, "case") == written.tolerances
+    assert read_environment(sidecar_of(eval_set)).version == 4
+    assert one_run(eval_set, agent(), criteria=Criteria(response=1.0)).passed
+    (tolerance,) = written.tolerances
+    if isinstance(tolerance, PatternTolerance):  # a text has to be the same around what varies
+        assert as_recorded("final_response", "x", "something else", [tolerance]) == "something else"
+        assert as_recorded("final_response", "x", final_text(played(agent(), []).session), [tolerance]) == "x"
+
+
+def speaking(*texts: str) -> LlmAgent:
+    """Make an agent that says in each turn what holds an id."""
+
+    def after_model(callback_context: Any, llm_response: Any) -> Any:
+        del callback_context
+        llm_response.content.parts[0].text = llm_response.content.parts[0].text.format(uuid.uuid4())
+        return llm_response
+
+    model = Scripted(turns=[[say(text)] for text in texts])
+    return LlmAgent(name="agent", model=model, after_model_callback=after_model)
+
+
+@pytest.mark.parametrize("words", ["Lost by {}, all is well", "Booked by {}, and much more is well"])
+def test_other_words_beside_an_id_are_the_agents_doing(words: str, tmp_path: Path) -> None:
+    """An id in a final response does not excuse that the words around it changed."""
+    eval_set = kept_of(played(speaking("Booked by {}, all is well"), []), tmp_path)
+    found = divergence_of(one_run(eval_set, speaking(words), criteria=Criteria(response=1.0)))
+    assert (found.verdict, found.what) == ("agent_changed", "text")
+
+
+def test_a_final_response_that_is_unknown_leaves_the_ids_of_others_to_vary(tmp_path: Path) -> None:
+    """A turn whose final response the golden does not hold says nothing about the agent."""
+    words = ["Booked as {} for you"] * 2
+    eval_set = kept_of(played(speaking(*words), [], ["go", "again"]), tmp_path)
+    document = json.loads(eval_set.read_text())
+    document["eval_cases"][0]["conversation"][0].pop("final_response")
+    eval_set.write_text(json.dumps(document))
+    run = one_run(eval_set, speaking(*words), criteria=Criteria(response=1.0))
+    assert [one.tolerance.of for one in run.varying] == ["final_response"]
+    assert divergence_of(run).verdict == "varies"
+
+
+def test_a_graph_that_calls_a_tool_with_a_time(tmp_path: Path) -> None:
+    """No call of the recording has its arguments: they are tolerated, and the data that the graph ends with, by place."""
+
+    def place() -> dict[str, str]:
+        return {"place": f"Rome at {time.time()}"}
+
+    def told(node_input: Any) -> dict[str, Any]:
+        return {"was": "booked", "id": str(uuid.uuid4())}
+
+    def graph() -> Workflow:
+        return Workflow(name="graph", edges=[(START, place, FunctionTool(book), told)])
+
+    eval_set = kept_of(played(graph(), []), tmp_path)
+    run = one_run(eval_set, graph())
+    assert divergence_of(run).verdict == "varies", run
+    assert {(each.tolerance.of, each.tolerance.path) for each in run.varying} == {
+        ("arguments", "place"),
+        ("final_response", "id"),
+    }
+    assert replays(eval_set, graph(), keep=True).passed
+    assert one_run(eval_set, graph(), criteria=Criteria(response=1.0)).passed
+
+
+def numbered(end: str = "book or drop?", again: bool = False, interrupt_id: str = "first") -> Workflow:
+    """Ask the user about a request whose number is drawn in each run; once more about another, where that is wanted."""
+
+    def asks(name: str, words: str, which: str) -> Any:
+        return asking.asks(name, lambda: f"{words} REQ-{uuid.uuid4().int % 10**8:08} to Rome: {end}", which)
+
+    first = asks("ask", "Request", interrupt_id)
+    more = [asks("again", "Still", "second")] if again else []
+    return Workflow(name="graph", edges=[(START, first, *more, asking.place_of, FunctionTool(book))])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"interrupt_id": ""}, {"again": True}],
+    ids=["one question", "of an id that ADK draws", "two questions"],
+)
+@pytest.mark.parametrize("models", ["auto", "recorded"])
+def test_an_id_in_the_words_of_a_question_to_the_user_varies(
+    more: dict[str, Any], models: str, tmp_path: Path
+) -> None:
+    """The agent is not blamed; with what is proposed the case passes. Other words around the id are its doing, before and then."""
+    eval_set = kept_of(played(numbered(**more), ["Rome"] * (1 + ("again" in more))), tmp_path)
+    run = one_run(eval_set, numbered(**more), models=models)
+    found = divergence_of(run)
+    assert (found.verdict, found.action, run.unrecorded) == ("varies", "tolerate", ()), run
+    assert found.sentence.startswith("A question to the user contains an id. ")
+    (varying,) = run.varying
+    assert (varying.tolerance.tool, varying.tolerance.path) == ("adk_request_input", "message")
+    assert isinstance(varying.tolerance, PatternTolerance)
+    for is_kept in (False, True):
+        if is_kept:
+            add_tolerances(eval_set, "case", propose_tolerances([run]))
+            assert one_run(eval_set, numbered(**more), models=models).passed
+        other = divergence_of(one_run(eval_set, numbered("fly or drop?", **more), models=models))
+        assert (other.verdict, other.what) == ("agent_changed", "arguments")
+
+
+def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
+    """All of it is made within one day, and the test set fails tomorrow; a day that a tool gave is no luck."""
+
+    def today() -> str:
+        return dt.datetime.now(dt.UTC).date().isoformat()
+
+    eval_set = kept_of(played(stamped(today), []), tmp_path)
+    (line,) = replays(eval_set, stamped(today)).lines
+    assert line.startswith("state `last_seen` ")
+    asked = kept_of(played(stamped(today), [], [f"for {today()}"]), tmp_path, "asked")
+    assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
+
+
+def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
+    """The divergence is the real one, and what varies is told beside it."""
+    eval_set = kept_of(played(stamped(time.time), []), tmp_path)
+    found = divergence_of(one_run(eval_set, stamped(time.time, kind="another")))
+    assert found.verdict == "agent_changed"
+    assert [each.path for each in found.differences] == ["fixed.kind"]
+    assert any("`last_seen` contains a time" in sentence for sentence in found.evidence)
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_what_differs_from_the_recording_alone_is_the_agents_doing(is_silent: bool, tmp_path: Path) -> None:
+    """Replays agree with each other, in another value or in none: nothing varies, and the agent did change."""
+    eval_set = kept_of(played(stamped(lambda: "before"), []), tmp_path)
+    changed = stamped(lambda: "after")
+    if is_silent:
+        changed.before_agent_callback = None
+    run = one_run(eval_set, changed)
+    assert (divergence_of(run).verdict, run.varying) == ("agent_changed", ())
+
+
+def test_a_case_without_a_recording_is_refused(tmp_path: Path) -> None:
+    """There is nothing to replay it with."""
+    eval_set = kept_of(played(stamped(nothing), []), tmp_path)
+    sidecar_of(eval_set).unlink()
+    with pytest.raises(VerifyError, match="no recording "):
+        replays(eval_set, stamped(nothing))
+
+
+def test_several_runs_propose_for_state_and_responses_too(tmp_path: Path) -> None:
+    """As they do for arguments; what is proposed lets each pass."""
+
+    def agent() -> LlmAgent:
+        return stamped(random.random, response=time.time)
+
+    eval_set = kept_of(played(agent(), []), tmp_path)
+    (case,) = verify(eval_set, agent=asking.config(agent()), runs=3).cases
+    proposed = propose_tolerances(case.runs)
+    assert {(each.of, each.tool, each.path) for each in proposed} == {
+        ("response", "book", "at"),
+        ("state", "*", "last_seen"),
+    }
+    keep_tolerances(eval_set, "case", proposed)
+    assert one_run(eval_set, agent()).passed
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_plain_adk_eval_heeds_tolerances_of_final_responses(tmp_path: Path) -> None:
+    """By the metric that the written `EvalConfig` names; ADK's own fails on the same case."""
+    agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
+    eval_set = kept_of(played(agent, []), tmp_path)
+    assert replays(eval_set, agent, keep=True).passed
+    folder = tmp_path / "agents" / "stage"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from . import agent\n")
+    (folder / "agent.py").write_text(VARYING.replace("ENVIRONMENT", repr(str(sidecar_of(eval_set)))))
+    config = eval_config(eval_set, criteria=Criteria(response=1.0))
+    assert set(config["criteria"]) == {"tolerant_trajectory", "tolerant_response"}  # type: ignore[arg-type] # a JSON object
+    root = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    criteria: Any = config["criteria"]
+    own = {"custom_metrics": config["custom_metrics"]}
+    outcome = run_adk_eval(
+        folder, eval_set, criteria={**criteria, "response_match_score": 1.0}, config=own, environment=root
+    )
+    scores = outcome.scores["case"]
+    assert (scores["tolerant_trajectory"], scores["tolerant_response"]) == (1.0, 1.0), outcome.output
+    assert scores["response_match_score"] is not None
+    assert scores["response_match_score"] < 1
+
+
+VARYING = """
+import uuid
+
+from evalset import HermeticEnvironment
+from google.adk.apps import App
+from tests.evalset.verify.test_tolerances import nothing, stamped
+
+root_agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
+app = App(name="stage", root_agent=root_agent, plugins=[HermeticEnvironment(ENVIRONMENT)])
+"""
+
+
+@given(json_values, json_values)
+def test_ignoring_all_of_it_puts_everything_as_it_was_recorded(recorded: Any, given_: Any) -> None:
+    """And without a tolerance of its kind, nothing."""
+    everything: list[Tolerance] = [Ignore(of="state")]
+    assert as_recorded("state", recorded, given_, everything) == recorded
+    assert as_recorded("response", recorded, given_, everything) == given_
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        (NOW, True),
+        (int(NOW * 1e3), True),
+        (int(NOW * 1e9), True),
+        (NOW - 86_400 * 30, False),
+        (3, False),
+        (True, False),
+        ("2023-11-14T22:13:20Z", True),
+        ("2023-11-14 23:13:20.25", True),
+        ("Tue, 14 Nov 2023 22:13:20 GMT", True),
+        ("Tue Nov 14 22:13:20 2023", True),
+        ("14/11/2023", True),
+        ("November 14, 2023", True),
+        ("2021-01-01T00:00:00Z", False),
+        ("1700000000", True),
+        ("order 1700000000 of Ada", False),
+    ],
+)
+def test_a_clocks_time_is_told_from_other_values(value: Any, is_one: bool) -> None:
+    """Numbers in each unit, and texts as programs and people write them."""
+    assert is_clock(value, NOW - 1, NOW + 1) is is_one

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalset.cli.main import main
+from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 
 SQL = '''
@@ -111,17 +112,13 @@ def test_an_imported_session_whose_turn_a_tool_ended_replays(tmp_path: Path) -> 
     assert verified(written, tmp_path / "agents") == 0
 
 
-def test_a_question_whether_a_tool_may_run_is_no_final_response(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_question_whether_a_tool_may_run_is_no_final_response(tmp_path: Path, verifies: Ends) -> None:
     """ADK marks the response that stands for the tool's as one that ends the turn, though the user is asked."""
     moves = [COUNTS, {"tool": "count", "returns": {"rows": 3}}, {"text": "Three."}]
     written = played(agent(tmp_path / "agents", SQL), {"say": "How many?", "moves": moves})
     asks = SQL.replace("tools=[count]", "tools=[FunctionTool(count, require_confirmation=True)]")
     agent(tmp_path / "agents", asks.replace("ToolContext\n", "FunctionTool, ToolContext\n", 1))
-    capsys.readouterr()
-    assert verified(written, tmp_path / "agents", "--json") == 1
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
     (turn,) = case["runs"][0]["turns"]
     assert [part for part in turn["invocation"]["final_response"]["parts"] if "text" in part] == []
 

@@ -12,8 +12,8 @@ import pytest
 
 from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
+from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
-from tests.evalset.verify.test_partial_traces import event
 
 NOTES = '''
 def note(text: str) -> dict:
@@ -48,7 +48,7 @@ def imported(tmp_path: Path, *turns: dict[str, Any]) -> Path:
 
 
 def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, verifies: Ends
 ) -> None:
     """An import does not say what was declared: the agent's tools are another's, unless a model had made the tool up."""
     call = {"name": "note_down", "args": {"text": "tea"}, "id": "c"}
@@ -64,9 +64,7 @@ def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
         home.mkdir()
         steps = {"invocation_events": [event, answer]}
         written = imported(home, {"intermediate_data": steps, "final_response": said("Noted.")})
-        capsys.readouterr()
-        assert verified(written, home / "agents") == 1
-        assert verdict in capsys.readouterr().out
+        assert verdict in verifies(1, written, home / "agents").out
 
 
 SEARCHES = """
@@ -87,7 +85,9 @@ def test_a_call_that_no_tool_answered_is_replayed_as_it_was(
     assert verified(written, tmp_path / "agents") == 0, capsys.readouterr().out
 
 
-def test_final_responses_alone_are_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_final_responses_alone_are_no_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends
+) -> None:
     """The import says so, and a verification names what to do, without a word about the agent."""
     written = imported(tmp_path, {"final_response": said("Noted.")})
     told = capsys.readouterr()
@@ -95,25 +95,19 @@ def test_final_responses_alone_are_no_recording(tmp_path: Path, capsys: pytest.C
     assert "recorded" not in told.out
     assert "tells no tool calls" in told.err
     assert not sidecar_of(written).exists()
-    assert verified(written, tmp_path / "agents") == 2
-    told = capsys.readouterr()
-    assert "golden-trace run" in told.out
-    assert "agent changed" not in told.out
+    shown = verifies(2, written, tmp_path / "agents")
+    assert "golden-trace run" in shown.out
+    assert "agent changed" not in shown.out
 
 
-def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(tmp_path: Path, verifies: Ends) -> None:
     """Whatever the agent is called, it makes the case's moves; the state that it writes is compared with nothing."""
     written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": TOLD})
     recorded = read_environment(sidecar_of(written)).cases["one"]
     assert [model.agent for model in recorded.turns[0].models] == ["", ""]
     assert (recorded.turns[0].calls[0].agent, recorded.final_state) == ("", None)
-    capsys.readouterr()
-    assert verified(written, tmp_path / "agents") == 0
-    assert "    unknown, so not compared: the final state\n" in capsys.readouterr().out
-    assert verified(written, tmp_path / "agents", "--json") == 0
-    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert "    unknown, so not compared: the final state\n" in verifies(0, written, tmp_path / "agents").out
+    (case,) = json.loads(verifies(0, written, tmp_path / "agents", "--json").out)["cases"]
     assert case["unknown"] == ["the final state"]
 
 
@@ -141,7 +135,7 @@ def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
 
 @pytest.mark.parametrize("models", ["recorded", "auto"])
 def test_a_recording_without_model_turns_does_not_blame_the_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], models: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends, models: str
 ) -> None:
     """Without a key nothing can answer for the model: the case cannot be checked, and what to do is named."""
     written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
@@ -149,9 +143,7 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     document = json.loads(sidecar.read_text())
     del document["cases"]["one"]["turns"][0]["models"]
     sidecar.write_text(json.dumps(document))
-    capsys.readouterr()
-    assert verified(written, tmp_path / "agents", "--models", models) == 2
-    told = capsys.readouterr().out
+    told = verifies(2, written, tmp_path / "agents", "--models", models).out
     assert "no model turns are recorded" in told
     assert "agent changed" not in told
     words = ["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]
@@ -159,9 +151,7 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     assert "one: no model turns are recorded" in capsys.readouterr().err
 
 
-def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(tmp_path: Path, ends: Ends) -> None:
     """Next to the project that it was made in; it keeps no state, so that is unknown."""
     (tmp_path / "pyproject.toml").write_text('[tool.agents-cli]\nagent_directory = "app"\n')
     agent(tmp_path, NOTES, name="app")
@@ -179,8 +169,10 @@ def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(
     traces = tmp_path / "artifacts" / "traces" / "generated_traces.json"
     traces.parent.mkdir(parents=True)
     traces.write_text(json.dumps({"eval_cases": [case]}))
-    assert main(["verify", str(traces), "--models", "recorded", "--quiet"]) == 0
-    assert "unknown, so not compared: the final state" in capsys.readouterr().out
+    assert (
+        "unknown, so not compared: the final state"
+        in ends(0, "verify", traces, "--models", "recorded", "--quiet").out
+    )
     written = tmp_path / "tests" / "eval" / "traces.evalset.json"
     written.parent.mkdir(parents=True)
     assert main(["import", str(traces), "--out", str(written)]) == 0
@@ -219,9 +211,7 @@ root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Note
 '''
 
 
-def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(tmp_path: Path, verifies: Ends) -> None:
     """What cannot be listed is said. A model that is really asked has to know what is declared: then the case could not run."""
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
@@ -230,12 +220,168 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     written = played(folder, {"say": "Note tea.", "moves": MOVES})
     assert verified(written, tmp_path / "agents") == 0
     server.unlink()
-    capsys.readouterr()
-    assert verified(written, tmp_path / "agents") == 0
-    told = capsys.readouterr().out
+    told = verifies(0, written, tmp_path / "agents").out
     assert "not compared: the tools of Served could not be listed: ConnectionError: no server" in told
     agent(tmp_path / "speaking", SERVED.replace('"gemini-2.5-flash"', 'Speaks(model="own")'))
-    assert verified(written, tmp_path / "speaking", "--models", "real") == 2
-    told = capsys.readouterr().out
+    told = verifies(2, written, tmp_path / "speaking", "--models", "real").out
     assert "the tools of Served could not be listed: " in told
     assert "agent changed" not in told
+
+
+DESK = """
+from google.adk.events.request_input import RequestInput
+from google.adk.workflow import START, Workflow, node
+from google.genai import types
+
+review = LlmAgent(name="review", model="gemini-2.5-flash", instruction="Review it.")
+
+
+def ask() -> RequestInput:
+    return RequestInput(interrupt_id="decision", message="Approve?")
+
+
+def close(node_input: object) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=f"Done: {node_input}")])
+
+
+root_agent = Workflow(name="small", edges=[(START, EDGES)])
+"""
+QUESTION = {"interruptId": "decision", "message": "Approve?", "payload": None, "response_schema": None}
+ASKED = {"id": "decision", "name": "adk_request_input", "args": QUESTION}
+UNTOLD: dict[str, Any] = {"author": "ask", "content": {"role": "model", "parts": [{"text": ""}]}}
+
+
+def event(author: str, **part: Any) -> dict[str, Any]:
+    """Write an event of a trace."""
+    return {"author": author, "content": {"role": "user" if author == "user" else "model", "parts": [part]}}
+
+
+def traced(folder: Path, *events: dict[str, Any]) -> Path:
+    """Import a trace of these events, and return the eval set."""
+    case = {"eval_case_id": "one", "agent_data": {"turns": [{"turn_index": 0, "events": [*events]}]}}
+    given, written = folder / "generated_traces.json", folder / "set.evalset.json"
+    given.write_text(json.dumps({"eval_cases": [case]}))
+    assert main(["import", str(given), "--out", str(written)]) == 0
+    return written
+
+
+def graph(folder: Path, edges: str) -> Path:
+    """Write a graph with these nodes in a row; return the folder of agents."""
+    return agent(folder / "agents", DESK.replace("EDGES", edges)).parent
+
+
+def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, verifies: Ends) -> None:
+    """The maker kept the last text alone: the case could not run, and what is missing is named."""
+    agents = graph(tmp_path, "review, close")
+    written = traced(tmp_path, event("user", text="Go."), event("small", text="Done: fine"))
+    told = verifies(2, written, agents).out
+    assert "the imported trace has no turn of the model of review" in told
+    assert "agent changed" not in told
+
+
+def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
+    """Another final response of an agent that makes the same moves is a change."""
+    events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
+    written = traced(tmp_path, *events)
+    assert verified(written, graph(tmp_path, "review, close")) == 0
+    module = graph(tmp_path, "review, close") / "small" / "agent.py"
+    module.write_text(module.read_text().replace("Done:", "Not at all; nobody looked at"))
+    assert "agent changed" in verifies(1, written, tmp_path / "agents").out
+
+
+PLUGIN = """
+from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
+
+
+class Audit(BasePlugin):
+    async def before_agent_callback(self, *, agent, arguments):
+        pass
+
+
+app = App(name="small", root_agent=root_agent, plugins=[Audit("audit")])
+"""
+
+
+def test_a_plugin_that_fails_is_what_is_blamed(tmp_path: Path, verifies: Ends) -> None:
+    """Not what the agent would have said: the error ends the turn before that, and is told with the plugin's name."""
+    events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
+    agents = graph(tmp_path, "review, close")
+    module = agents / "small" / "agent.py"
+    module.write_text(module.read_text() + PLUGIN)
+    told = verifies(1, traced(tmp_path, *events), agents).out
+    assert "The agent ends with an error" in told
+    assert "Error in plugin 'audit'" in told
+
+
+def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends
+) -> None:
+    """Its last event has an author and no word: how the turn ended is not told, and not compared."""
+    written = traced(tmp_path, event("user", text="Go."), UNTOLD)
+    assert "does not contain how the last turn ended" in capsys.readouterr().err
+    told = verifies(2, written, graph(tmp_path, "ask, close")).out
+    assert "the imported trace does not tell how the turn ended" in told
+    assert "agent changed" not in told
+    assert "the final response of turn 1" in verifies(0, written, graph(tmp_path / "other", "close")).out
+
+
+@pytest.mark.parametrize("spelling", ["interruptId", "interrupt_id"])
+@pytest.mark.parametrize("answer", ["text", "reply"])
+def test_a_text_behind_a_question_is_the_reply_to_it(
+    tmp_path: Path, answer: str, spelling: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a function response would be, and the import says so; the question's id is found as any ADK has written it."""
+    question = {spelling if name == "interruptId" else name: value for name, value in QUESTION.items()}
+    asked = {"name": "adk_request_input", "args": question}
+    if answer == "reply":
+        asked["id"] = "decision"
+    reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
+    given = event("user", text="yes") if answer == "text" else event("user", function_response=reply)
+    end = event("close", text="Done: yes")
+    written = traced(tmp_path, event("user", text="Go."), event("ask", function_call=asked), given, end)
+    assert ("taken as the reply" in capsys.readouterr().err) is (answer == "text")
+    (case,) = json.loads(written.read_text())["eval_cases"]
+    assert len(case["conversation"]) == 1
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+
+
+def test_a_trace_that_ends_with_the_reply_is_played_as_far_as_it_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the agent made of the reply is not told, and not compared; all before it is, under whatever name the reply has."""
+    reply = {"id": "decision", "name": "request_input", "response": {"result": "yes"}}
+    asks = [event("user", text="Go."), event("ask", function_call=ASKED)]
+    written = traced(tmp_path, *asks, event("user", function_response=reply))
+    assert "does not contain how the last turn ended" in capsys.readouterr().err
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+    assert verified(written, graph(tmp_path / "other", "close")) == 1
+
+
+def test_a_last_event_without_a_word_leaves_the_calls_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a graph puts out is no text: the trace keeps its author alone, and the reply before it all the same."""
+    reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
+    events = [
+        event("user", text="Go."),
+        event("ask", function_call=ASKED),
+        event("user", function_response=reply),
+    ]
+    written = traced(tmp_path, *events, {"author": "close", "content": {}})
+    assert "recorded" in capsys.readouterr().out
+    assert verified(written, graph(tmp_path, "ask, close")) == 0
+    assert verified(written, graph(tmp_path / "other", "close")) == 1
+
+
+def test_a_list_of_other_things_with_events_is_no_session(tmp_path: Path, ends: Ends) -> None:
+    """Import, doctor and verify say so alike, and name no key that it would need."""
+    given = tmp_path / "generated_traces.json"
+    given.write_text(json.dumps([{"scenario": "fire", "events": [{"type": "content", "text": "Help"}]}]))
+    assert "not an eval set" in ends(1, "import", given, "--out", tmp_path / "set.evalset.json").err
+    told = ends(1, "doctor", given).out
+    assert "not-an-eval-set" in told
+    assert "sessions of ADK, not" not in told
+    told = ends(2, "verify", given).err
+    assert "neither an eval set nor" in told
+    assert "KeyError" not in told

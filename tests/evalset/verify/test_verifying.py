@@ -13,11 +13,9 @@ import pytest
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from tests.evalset.verify.desks import (
-    TWO_TURNS,
     agents,
     copied_set,
     divergence_of,
-    recorded_set,
     the_case,
     the_run,
 )
@@ -35,12 +33,6 @@ NOT_NOW = """
             yield said([types.Part(text='not now')])
             return
 """
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An eval set with one case of two turns."""
-    return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
 
 
 @pytest.mark.parametrize("models", ["real", "recorded"])
@@ -185,21 +177,15 @@ def test_a_case_of_which_nothing_is_recorded_is_an_error_and_the_others_are_veri
     assert verification.exit_code == 2
     sidecar_of(copied).unlink()
     assert {case.status for case in verify(copied, agents_dir=agents(tmp_path)).cases} == {"error", "skipped"}
-
-
-def test_what_is_not_there_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
-    """A case that is not in the set, a file that is none, a folder without agents."""
-    with pytest.raises(VerifyError, match=r"'three'; .*two"):
-        verify(kept, agents_dir=agents(tmp_path), cases=["three"])
-    broken = tmp_path / "broken.evalset.json"
-    broken.write_text("{")
-    with pytest.raises(VerifyError, match=r"broken\.evalset\.json"):
-        verify(broken)
-    with pytest.raises(VerifyError, match="cannot be read"):
-        verify(tmp_path / "none.evalset.json")
     (tmp_path / "empty").mkdir()
     (case,) = verify(kept, agents_dir=tmp_path / "empty").cases
     assert (case.status, "empty" in case.error) == ("error", True)
+
+
+def test_a_case_that_is_not_in_the_set_is_an_error_of_all(kept: Path, tmp_path: Path) -> None:
+    """It is named, and so are those that are there."""
+    with pytest.raises(VerifyError, match=r"'three'; .*two"):
+        verify(kept, agents_dir=agents(tmp_path), cases=["three"])
 
 
 def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from simulator import Simulation
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettings, find_agents
 from simulator.agents.agent_folder import AgentFolder
+from tests.evalset.there import there
 
 AGENT = """
 from google.adk.agents import LlmAgent
@@ -259,8 +260,7 @@ def test_agents_at_any_depth_are_listed_by_their_folder(tmp_path: Path) -> None:
     assert AgentFolder(root).names() == ("more/third", "python/agents/one", "python/agents/two")
     entries = by_name(root)
     assert {entry.state for entry in entries.values()} == {"ready"}
-    config = entries["python/agents/one"].config
-    assert config is not None
+    config = there(entries["python/agents/one"].config)
     assert (config.app_name, Path(config.eval_set_path).parent) == ("one", root / "python" / "agents" / "one")
     catalogue = AgentCatalogue(AgentSettings(agents_dir=root, demos=False))
     assert catalogue.config("one") is catalogue.config("python/agents/one")
@@ -315,8 +315,7 @@ def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> N
     files = {"shop/__init__.py": "from .graph import root_agent\n", "shop/graph.py": agent_source("graph")}
     root = write(tmp_path / "bots", files)
     assert AgentFolder(root / "shop").names() == AgentFolder(root).names() == ("shop",)
-    config = by_name(root / "shop")["shop"].config
-    assert config is not None
+    config = there(by_name(root / "shop")["shop"].config)
     assert (config.app_name, config.root_agent.name) == ("shop", "graph")
     write(root, {"shop/inner/agent.py": agent_source("inner")})
     assert AgentFolder(root / "shop").names() == ("graph", "inner")
@@ -339,8 +338,7 @@ def test_an_agent_is_played_whatever_its_folder_and_its_app_are_named(
 ) -> None:
     """ADK's loader refuses a hyphen, which Python imports all the same; its own server gives its runner the folder's name."""
     ((name, entry),) = by_name(write(tmp_path / "bots", files)).items()
-    assert entry.config is not None
-    with Simulation.open(entry.config) as simulation:
+    with Simulation.open(there(entry.config)) as simulation:
         assert simulation.query("Hello", wait=60)
         assert [request.agent for request in simulation.pending] == ["desk"]
         assert simulation.session.app_name == name

@@ -79,6 +79,14 @@ def begun(config: KernelAgentConfig) -> RemoteSimulation:
     return RemoteSimulation.open(config, seats=PERSON, seed="seed")
 
 
+def greeted(config: KernelAgentConfig) -> RemoteSimulation:
+    """Open such a session in which the user has said hello, and the agent is to speak."""
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+    return simulation
+
+
 def let_go(home: Path) -> None:
     """Let the agent's code go on that was asked to hold."""
     (home / "desk" / "let_go").touch()

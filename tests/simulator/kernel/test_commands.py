@@ -21,6 +21,7 @@ from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.scripts import play_script, read_script
+from tests.evalset.there import there
 from tests.simulator.kernel.projects import PATIENCE, config_of, project, until
 
 pytestmark = pytest.mark.process
@@ -93,8 +94,7 @@ def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: p
     config = listed(home, "scripted", monkeypatch)
     live = open_script(ScriptForm(agent="scripted", text=SCRIPT), config)
     assert isinstance(live.simulation, RemoteSimulation)
-    script = live.script
-    assert script is not None
+    script = there(live.script)
     assert script.wait(lambda progress: progress.is_over, PATIENCE)
     played = script.progress.played
     assert played is not None, script.progress.failure
@@ -130,15 +130,13 @@ def test_a_recorded_case_plays_in_the_kernel_of_the_page(
     out, config = written(home), listed(home, "desk", monkeypatch)
     assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
     live = open_recorded(RecordedForm(agent="desk", path=str(out), case="lost"), config)
-    played = live.script
-    assert played is not None
+    played = there(live.script)
     assert played.wait(lambda progress: progress.is_over or bool(progress.asks), PATIENCE)
     assert played.progress.is_over, played.progress
     until(live.simulation, lambda: not live.simulation.view().busy)
     (turn,) = live.simulation.session.turns
     assert "lost" in str(turn.events)
-    view = recorded_view(live)
-    assert view is not None
+    view = there(recorded_view(live))
     assert not view.problem
     assert not (home / "desk" / "ran.txt").exists()
     live.simulation.close()

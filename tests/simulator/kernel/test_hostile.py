@@ -15,7 +15,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import said
 from tests.harness.processes import wait_until
-from tests.simulator.kernel.projects import PATIENCE, begun, config_of, project, until
+from tests.simulator.kernel.projects import PATIENCE, begun, config_of, greeted, project, until
 
 pytestmark = [pytest.mark.process, pytest.mark.long]
 
@@ -93,8 +93,7 @@ def _written(worst: str, at_import: str = "") -> str:
 
 def _goes_on(beside: KernelAgentConfig) -> None:
     """Play a turn with the other agent, to its end."""
-    simulation = begun(beside)
-    assert simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(beside)
     assert simulation.answer(simulation.pending[0], said("Hello!"), wait=PATIENCE)
     assert simulation.session.turns[-1].ended
 
@@ -131,8 +130,7 @@ def test_what_does_its_worst_holds_up_nobody_else(
 
     An import gives an agent, or the error that it cannot be loaded, before the limit.
     """
-    waits = begun(beside)
-    assert waits.query("Hello", wait=PATIENCE)
+    waits = greeted(beside)
     config = config_of(project(tmp_path / "turn", _written(worst), "worst"), "worst")
     simulation = begun(config)
     with contextlib.suppress(ValueError):  # a SimulationError or a KernelError says what happened

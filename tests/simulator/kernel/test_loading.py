@@ -21,7 +21,7 @@ from simulator.runtime.models.reachability import model_problem_for
 from simulator.seats.answers import said
 from tests.harness.processes import wait_until
 from tests.harness.talking_agent import write_talking_agent
-from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, project
+from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, greeted, project
 
 pytestmark = pytest.mark.process
 
@@ -78,8 +78,7 @@ def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
     config = of_kernel(agents, "desk (file)")
     assert config.resolve_eval_set_path() == Path.cwd() / "sets" / "x.evalset.json"
     assert config.kernels.running is None
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     assert simulation.session.agent_name == "desk (file)"
     assert simulation.pending
     simulation.close()
@@ -237,8 +236,7 @@ def before(callback_context):
         "desk (file)": None,
     }
     config = of_kernel(agents, "desk")
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     process = config.kernels.kernel().process_id
     simulation.answer(simulation.pending[0], said("Hello!"), wait=PATIENCE)
     assert simulation.session.turns[0].ended

@@ -11,7 +11,7 @@ from evalset import EvalSetWriter, GoldenTraceBuilder
 from simulator.kernel import agent_kernels
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.seats.answers import called, said
-from tests.simulator.kernel.projects import DESK, PATIENCE, begun, config_of, project
+from tests.simulator.kernel.projects import DESK, PATIENCE, config_of, greeted, project
 
 pytestmark = pytest.mark.process
 
@@ -44,8 +44,7 @@ def test_a_project_with_a_module_of_the_studios_name_gets_its_own(
     (package / "late.py").write_text("from .helper import WORD\n")
     config = config_of(home)
     assert config.root_agent.description == "of the project"
-    simulation = begun(config)
-    simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     simulation.run_real(simulation.pending[0], wait=PATIENCE)
     assert '"word":"of the project"' in simulation.journal.to_json().replace(": ", ":")
@@ -65,9 +64,7 @@ def test_a_project_with_a_module_of_the_studios_name_gets_its_own(
 def test_an_agent_with_the_name_of_a_package_of_the_studio_plays(tmp_path: Path) -> None:
     """As `adk web` plays it."""
     config = config_of(project(tmp_path, name="simulator"), "simulator")
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
-    assert simulation.pending
+    assert greeted(config).pending
     config.kernels.end()
 
 

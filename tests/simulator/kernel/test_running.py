@@ -16,11 +16,13 @@ from simulator.kernel.process_priority import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState
+from tests.evalset.there import there
 from tests.simulator.kernel.projects import (
     DESK,
     PATIENCE,
     begun,
     config_of,
+    greeted,
     let_go,
     project,
     until,
@@ -44,22 +46,18 @@ def runs(config: KernelAgentConfig) -> bool:
 
 def test_what_runs_is_said(config: KernelAgentConfig) -> None:
     """Agent, interpreter, ADK, memory and sessions."""
-    found = of(config)
-    assert found is not None
+    found = there(of(config))
     assert (found.agent, found.sessions, found.busy, found.new_code) == ("desk", 0, False, False)
     assert found.python == str(config.kernels.python)
     assert found.adk[0].isdigit()
     assert 20e6 < found.memory < 2e9
     begun(config)
-    found = of(config)
-    assert found is not None
-    assert found.sessions == 1
+    assert there(of(config)).sessions == 1
 
 
 def test_a_session_that_waits_goes_on_after_its_process_was_ended(config: KernelAgentConfig) -> None:
     """What waits stays on the page, and is answered as if nothing had been; so is an undo."""
-    simulation = begun(config)
-    assert simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     assert simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     before, first = simulation.view(), config.kernels.kernel().process_id
     assert "desk" in end_idle(idle_seconds=0)
@@ -116,12 +114,10 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
     first = config.kernels.kernel().process_id
     home = Path(str(config.kernels.asked["folder"])) / "desk" / "agent.py"
     home.write_text(home.read_text().replace('words[0] == "hold"', "False"))
-    found = of(config)
-    assert found is not None
+    found = there(of(config))
     assert found.new_code
     restart(found.key)
-    again = of(config)
-    assert again is not None
+    again = there(of(config))
     assert not again.new_code
     assert not psutil.pid_exists(first)
     until(simulation, lambda: bool(simulation.pending))

@@ -28,6 +28,7 @@ from tests.simulator.kernel.projects import (
     PATIENCE,
     begun,
     config_of,
+    greeted,
     let_go,
     project,
     until,
@@ -43,8 +44,7 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     config: KernelAgentConfig, words: str
 ) -> None:
     """The session goes on in a fresh process, and so does one beside it that waits for a person."""
-    beside = begun(config)
-    beside.query("Hello", wait=PATIENCE)
+    beside = greeted(config)
     (before,) = beside.pending
     simulation = begun(config)
     simulation.query(words, wait=0.2)
@@ -75,9 +75,7 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     until(beside, lambda: beside.session.turns[-1].ended)
     assert simulation.session.is_running
     assert len(config.kernels.alive) == 2
-    another = begun(config)
-    another.query("Hello", wait=PATIENCE)
-    assert another.pending
+    greeted(config)
     simulation.stop()
     until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
     until(simulation, lambda: len(config.kernels.alive) == 1)
@@ -136,8 +134,7 @@ def test_a_session_whose_process_ended_twice_is_played_anew_from_where_it_stands
     config: KernelAgentConfig,
 ) -> None:
     """Going to the step where it stands is enough, as often as it is wanted, and nothing of it is lost."""
-    simulation = begun(config)
-    simulation.query("Hello", wait=PATIENCE)
+    simulation = greeted(config)
     before, length = simulation.pending, len(simulation.journal)
     os.kill(config.kernels.kernel().process_id, 9)
     until(simulation, lambda: bool(simulation.pending) and bool(simulation.view().problems))

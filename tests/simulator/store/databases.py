@@ -40,6 +40,12 @@ def append(journal: Journal, facts: Iterable[Fact]) -> None:
         journal.append(fact)
 
 
+def keep(journal: Journal, *facts: Fact) -> None:
+    """Append facts, and wait until all is durable."""
+    append(journal, facts)
+    journal.keep()
+
+
 def facts_of(journal: Journal, number: int | None = None) -> list[Fact]:
     """Return the facts on the way to one, or to the head."""
     return [fact for _, fact in (journal.path() if number is None else journal.path(number))]
@@ -76,6 +82,11 @@ class Kept:
         )
         self._open.append(store)
         return store
+
+    def begun(self, *facts: Fact, patience: float = 60.0) -> tuple[JournalStore, StoredJournal]:
+        """Open a store, and take a new session in that begins with these facts."""
+        store = self.store(patience=patience)
+        return store, begun(store, "session", *facts)
 
     def kill(self, store: JournalStore) -> None:
         """Let a store end as a process that is killed: what is not durable is lost."""

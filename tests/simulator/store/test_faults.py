@@ -20,7 +20,7 @@ from simulator.store import (
 from tests.harness.postgres import Postgres, postgres
 from tests.harness.processes import wait_until
 from tests.simulator.session.making import answered_turn, asked
-from tests.simulator.store.databases import ME, Kept, append, begun, facts_of, raising, seat
+from tests.simulator.store.databases import ME, Kept, append, begun, facts_of, keep, raising, seat
 
 
 def test_a_locked_database_is_named_and_waited_for(kept: Kept) -> None:
@@ -69,8 +69,7 @@ def _fill(kept: Kept, store: JournalStore) -> None:
 
 def test_a_full_disk_is_named_and_nothing_is_lost(kept: Kept) -> None:
     """What has no room stays in memory; it is stored when there is room, by another store from an export of the journal too."""
-    store = kept.store()
-    journal = begun(store)
+    store, journal = kept.begun()
     _fill(kept, store)
     for turn in range(40):
         append(journal, answered_turn(turn))
@@ -125,8 +124,7 @@ BREAKS = {
 def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
     """The error names session, fact and reason; what is whole can be read and gone on with, and that is kept."""
     statement, reason = BREAKS[damage]
-    store = kept.store()
-    journal = begun(store, "session", *answered_turn())
+    store, journal = kept.begun(*answered_turn())
     journal.move_head(2)
     beside = journal.append(seat("beside"))
     journal.move_head(6)
@@ -146,13 +144,11 @@ def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
     assert whole.path() == journal.path(last)
     assert whole.fact(4) == journal.fact(beside)
     whole.move_head(3)
-    whole.append(seat("after"))
-    whole.keep()
+    keep(whole, seat("after"))
     again = store.load("session", up_to_damage=True)
     assert again.path() == whole.path()
     assert not again.refresh()
-    whole.append(seat("more"))
-    whole.keep()
+    keep(whole, seat("more"))
     assert again.refresh()
     assert again.path() == whole.path()
     assert store.records(ME)[0].length == 10
@@ -160,8 +156,7 @@ def test_a_broken_row_hides_no_other_row(kept: Kept, damage: str) -> None:
 
 def test_a_head_that_is_not_there_is_damage(kept: Kept) -> None:
     """The facts are whole, so all of them are given."""
-    store = kept.store()
-    journal = begun(store, "session", *answered_turn())
+    store, journal = kept.begun(*answered_turn())
     kept.run("UPDATE studio_sessions SET head = 50")
     with pytest.raises(BrokenJournalError, match=r"fact 50 .*missing.*head"):
         store.load("session")
@@ -172,8 +167,7 @@ def test_refresh_names_what_is_broken(kept: Kept) -> None:
     """A journal that is open stays as it is."""
     mine = begun(kept.store())
     theirs = kept.store().load("session")
-    append(theirs, answered_turn())
-    theirs.keep()
+    keep(theirs, *answered_turn())
     kept.run("UPDATE studio_facts SET body = '7' WHERE number = 4")
     text = mine.to_json()
     with pytest.raises(BrokenJournalError, match="fact 4 is broken"):
@@ -216,8 +210,7 @@ class _Cut:
 @pytest.mark.parametrize("other", ["nobody", "goes on", "is beside"])
 def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: str) -> None:
     """Facts that were stored after all are found again, whatever others did since; none is there twice."""
-    store = kept.store()
-    journal = begun(store, "session", asked())
+    store, journal = kept.begun(asked())
     aside = kept.store().load("session")
     cut = _Cut(store)
     journal.append(seat("a"))
@@ -225,8 +218,7 @@ def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: st
     assert raising(journal.keep) == "line cut"
     if other == "goes on":
         theirs = kept.store().load("session")
-        theirs.append(seat("theirs"))
-        theirs.keep()
+        keep(theirs, seat("theirs"))
     elif other == "is beside":
         aside.append(seat("beside"))
         raising(aside.keep)
@@ -246,8 +238,7 @@ def test_a_commit_whose_end_is_not_known_is_not_done_twice(kept: Kept, other: st
 
 def test_a_moved_head_whose_end_is_not_known_is_found(kept: Kept) -> None:
     """A head that was moved after all is no one else's doing."""
-    store = kept.store()
-    journal = begun(store, "session", *answered_turn())
+    store, journal = kept.begun(*answered_turn())
     cut = _Cut(store)
     journal.move_head(3)
     raising(journal.keep)
@@ -274,10 +265,8 @@ def on_server(own_server: Postgres) -> Iterator[Kept]:
 @pytest.mark.long
 def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres, on_server: Kept) -> None:
     """While PostgreSQL is down there is a clear word; after it is up, all goes on, in stores that were open before."""
-    store = on_server.store()
-    journal = begun(store, "session", asked())
-    journal.append(seat("before"))
-    journal.keep()
+    store, journal = on_server.begun(asked())
+    keep(journal, seat("before"))
     own_server.stop()
     journal.append(seat("while"))
     said = raising(journal.keep)
@@ -286,23 +275,20 @@ def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres, on_serve
     assert "not responding" in raising(lambda: store.load("session"))
     assert "not responding" in raising(on_server.store)
     own_server.start()
-    journal.append(seat("after"))
-    journal.keep()
+    keep(journal, seat("after"))
     assert journal.trouble is None
     assert store.load("session").to_json() == journal.to_json()
     own_server.stop()
     own_server.start()
     assert store.place("session") == journal.place
-    journal.append(seat("again"))
-    journal.keep()
+    keep(journal, seat("again"))
     assert on_server.store().load("session").to_json() == journal.to_json()
 
 
 @pytest.mark.long
 def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres, on_server: Kept) -> None:
     """Its silence ends the first call; nobody waits again until it answers, and then what waited is stored by itself."""
-    store = on_server.store(patience=1.0)
-    journal = begun(store, "session", asked())
+    store, journal = on_server.begun(asked(), patience=1.0)
     with own_server.frozen():
         journal.append(seat("while"))
         assert "is not responding" in raising(lambda: store.load("session"))
@@ -323,8 +309,7 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres, on_se
 @pytest.mark.long
 def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres, on_server: Kept) -> None:
     """What is read after that is refused at once, though the connection that stores has not given up yet."""
-    store = on_server.store(patience=20.0)
-    journal = begun(store, "session", asked())
+    store, journal = on_server.begun(asked(), patience=20.0)
     with own_server.frozen():
         journal.append(seat("while"))
         raising(lambda: journal.keep(0.2))

@@ -1,9 +1,15 @@
-"""One process plays a session: it renews its lease, others wait for its end, or take the session over and fence it."""
+"""Several processes use one database: one plays a session and renews its lease, others wait or take it over, and each fact is stored once."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,13 +19,15 @@ from simulator.store import (
     LEASE_SECONDS,
     HeadMovedError,
     JournalStore,
+    Place,
     SessionHeldError,
     StoredJournal,
     UnknownSessionError,
 )
 from simulator.store.process_locks import Holder
-from tests.harness.processes import wait_until
-from tests.simulator.store.databases import Kept, begun, facts_of, seat
+from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
+from tests.simulator.session.making import asked, ended
+from tests.simulator.store.databases import Kept, begun, facts_of, keep, seat
 from tests.simulator.store.playing import PlayingProcess
 
 
@@ -111,8 +119,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
     begun(kept.store())
     far, mine = _far(kept, tmp_path), kept.store()
     theirs = _claimed(far)
-    theirs.append(seat("before"))
-    theirs.keep()
+    keep(theirs, seat("before"))
     journal = mine.load("session")
     journal.claim(by_force=True)
     assert not journal.refresh()
@@ -120,8 +127,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
     with pytest.raises(HeadMovedError):
         theirs.keep()
     assert theirs.superseded
-    journal.append(seat("mine"))
-    journal.keep()
+    keep(journal, seat("mine"))
     stored = mine.load("session")
     assert facts_of(stored) == facts_of(journal)
     tips = [stored.fact(number) for number in stored.tips()]
@@ -133,8 +139,7 @@ def test_who_takes_over_fences_the_one_before(kept: Kept, tmp_path: Path) -> Non
         theirs.keep()
     theirs.claim(by_force=True)
     theirs.refresh()
-    theirs.append(seat("mine now"))
-    theirs.keep()
+    keep(theirs, seat("mine now"))
 
 
 def test_what_waits_when_a_session_is_let_go_of_is_stored(kept: Kept) -> None:
@@ -163,8 +168,7 @@ def test_a_process_that_was_killed_is_noticed_at_once(kept: Kept) -> None:
     wait_until(lambda: store.leases.standings(["session"])["session"].is_free, what="the lease")
     journal = _claimed(store)
     assert len(journal) == 3
-    journal.append(seat("mine"))
-    journal.keep()
+    keep(journal, seat("mine"))
     assert len(kept.store().load("session").path()) == 4
 
 
@@ -193,3 +197,79 @@ def test_what_the_dead_left_is_tidied_up(tmp_path: Path) -> None:
     Holder(folder=tmp_path).hold()
     assert not (tmp_path / left.holder_id).exists()
     assert (tmp_path / alive.holder_id).exists()
+
+
+LEAVE = """
+import sys
+sys.path.insert(0, {root!r})
+from simulator.store import JournalStore
+from tests.simulator.session.making import asked
+journal = JournalStore.open({url!r}).load("session")
+journal.append(asked("the last word"))
+"""
+
+
+@pytest.mark.long
+def test_a_process_that_ends_stores_what_waits(kept: Kept) -> None:
+    """Nothing is lost where nobody closed the store."""
+    store = kept.store()
+    begun(store)
+    code = LEAVE.format(root=str(REPOSITORY), url=str(kept.url))
+    subprocess.run([sys.executable, "-c", code], check=True, env=quiet_environment())
+    assert store.load("session").fact(2) == asked("the last word")
+
+
+def test_a_store_that_nobody_has_any_more_ends(kept: Kept) -> None:
+    """What was appended is stored, and the thread is gone; a journal alone keeps its store going."""
+    gc.freeze()  # a look at all that the tests before have made takes seconds
+    store, journal = kept.begun()
+    thread, dropped = store._writer._thread, weakref.ref(store)
+    kept.forget(store)
+    del store
+    gc.collect()
+    assert thread.is_alive()
+    keep(journal, asked())
+    journal.append(ended())
+    del journal
+    # The thread may have the last name for it for a moment.
+    wait_until(lambda: gc.collect() >= 0 and dropped() is None, what="the store to go")
+    thread.join(60)
+    assert not thread.is_alive()
+    assert kept.store().place("session") == Place(3, 4)
+
+
+def test_two_processes_act_on_one_session(kept: Kept) -> None:
+    """Both write at once, over and over, and are killed: each fact is there once, and each was told what became of it."""
+    store = kept.store()
+    begun(store)
+    names, rounds = ("a", "b"), 15
+    playing = [PlayingProcess(kept, name) for name in names]
+    told: list[str] = []
+    for each in range(rounds):
+        for one in playing:
+            one.begin(str(each))
+        told += [one.said() for one in playing]
+    for one in playing:
+        one.process.communicate()
+    stored = store.load("session")
+    facts = [stored.fact(number) for number in range(2, len(stored))]
+    targets = [fact.target for fact in facts if isinstance(fact, SeatChanged)]
+    assert sorted(targets) == sorted(f"{name}{each}" for name in names for each in range(rounds))
+    assert set(told) <= {"kept", "moved"}
+    assert len(stored.path()) - 2 >= rounds > 0
+    # Whoever was told that it is the head's is on the way to the head or was gone back from by nobody.
+    assert told.count("kept") == len(stored.path()) - 2
+
+
+def test_two_open_a_new_database_at_once(kept: Kept) -> None:
+    """Both find the tables; neither makes them twice."""
+    gate = threading.Barrier(4)
+
+    def open_it(_: int) -> JournalStore:
+        """Open the database when all others do."""
+        gate.wait()
+        return kept.store()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({*pool.map(open_it, range(4))}) == 4
+    assert isinstance(kept.store(), JournalStore)

@@ -11,7 +11,7 @@ from simulator.journal import Journal, JournalError
 from simulator.store import JournalStore, SessionRecord, StoredJournal, StoreError, UnknownSessionError
 from tests.simulator.base.rows import for_each
 from tests.simulator.session.making import answered_turn, asked, call, model
-from tests.simulator.store.databases import KEY, ME, Kept, begun, new_journal
+from tests.simulator.store.databases import KEY, ME, Kept, begun, keep, new_journal
 
 
 def _ids(records: list[SessionRecord]) -> list[str]:
@@ -37,28 +37,22 @@ def test_a_record_says_what_a_session_is(kept: Kept) -> None:
         length=2,
     )
     kept.clock.now = 1007.0
-    journal.append(asked("Where is my order?"))
-    journal.keep()
+    keep(journal, asked("Where is my order?"))
     said = {"query": "Where is my order?", "status": "active", "turns": 1, "changed_at": 1007.0}
     record = store.record("session")
     assert record.model_dump(include=set(said)) == said
     assert (record.head, record.length, record.created_at) == (2, 3, 1000.0)
-    for fact in answered_turn()[1:]:
-        journal.append(fact)
-    journal.keep()
+    keep(journal, *answered_turn()[1:])
     assert store.record("session").status == "completed"
 
 
 def test_the_first_query_is_known(kept: Kept) -> None:
     """Also of a journal that has turns already: cut where it is long, without what no database takes; later ones do not change it."""
-    store = kept.store()
-    journal = begun(store, "session", asked("first " * 200), *answered_turn()[1:])
-    journal.append(asked("second", turn=1))
-    journal.keep()
+    store, journal = kept.begun(asked("first " * 200), *answered_turn()[1:])
+    keep(journal, asked("second", turn=1))
     assert store.record("session").query == ("first " * 200)[:500]
     other = begun(store, "other")
-    other.append(asked("fir\0st " * 200))
-    other.keep()
+    keep(other, asked("fir\0st " * 200))
     assert store.record("other").query == ("fir\0st " * 200)[:500].replace("\0", "")
 
 
@@ -71,8 +65,7 @@ def test_each_owner_has_their_own_sessions_the_newest_first(kept: Kept) -> None:
         journals[name] = begun(store, name)
     store.begin(new_journal("theirs"), owner="you", agent_key=KEY)
     kept.clock.now += 1
-    journals["a"].append(asked())
-    journals["a"].keep()
+    keep(journals["a"], asked())
     assert _ids(store.records(ME)) == ["a", "c", "b"]
     assert _ids(store.records("you")) == ["theirs"]
     for nobody in ("", "%", "yo_", "you\0", "YOU", "' OR 1=1 --"):
@@ -105,8 +98,7 @@ def test_a_search_looks_in_what_people_read(kept: Kept) -> None:
     kept.clock.now += 1
     journal = begun(store, "b")
     store.rename("b", "Refund in the Straße")
-    journal.append(asked("Cancel the order"))
-    journal.keep()
+    keep(journal, asked("Cancel the order"))
     assert {search: _ids(store.records(ME, search=search)) for search in SEARCHES} == SEARCHES
 
 
@@ -138,8 +130,7 @@ def test_what_is_archived_or_deleted_is_out_of_the_way(kept: Kept) -> None:
 
 def test_a_purged_session_is_gone(kept: Kept) -> None:
     """Its facts and drafts go with it; whoever still has it open is told."""
-    store = kept.store()
-    journal = begun(store)
+    store, journal = kept.begun()
     store.put_drafts("session", {"a": "text"})
     store.keep_drafts()
     store.purge("session")
@@ -190,8 +181,7 @@ def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
     assert twin.head == 4
     assert store.drafts(record.session_id) == {"a": "text"}
     assert store.drafts(theirs.session_id) == {}
-    twin.append(model(call("other"), key="other"))
-    twin.keep()
+    keep(twin, model(call("other"), key="other"))
     assert store.load("session").to_json() == journal.to_json()
 
 
@@ -284,3 +274,33 @@ def test_a_plain_journal_needs_no_store() -> None:
     assert [journal.parent(number) for number in range(2)] == [-1, 0]
     with pytest.raises(JournalError, match="has no fact 2"):
         journal.parent(2)
+
+
+PATH = "/agents/d\udce9sk/orders.evalset.json"
+"""Of a file whose name is no text."""
+
+
+def test_work_is_kept_with_what_it_was_made_on(kept: Kept) -> None:
+    """It is there in another store, byte for byte; each change replaces the one before, and its end takes it away."""
+    store = kept.store()
+    base = bytes(range(256)) * 40
+    store.put_unsaved(ME, PATH, "first \ud800", base, None)
+    store.put_unsaved("other", PATH, "theirs", b"", b"beside")
+    assert store.unsaved(ME, PATH) is not None
+    store.keep_drafts()
+    assert not store.has_unwritten_drafts
+    kept.clock.now = 2000.0
+    store.put_unsaved(ME, PATH, "second", base, None)
+    store.keep_drafts()
+    again = kept.store()
+    mine, theirs = again.unsaved(ME, PATH), again.unsaved("other", PATH)
+    assert mine == ("second", base, None, 2000.0)
+    assert theirs == ("theirs", b"", b"beside", 1000.0)
+    again.put_unsaved(ME, PATH, "third", b"another base", b"")
+    again.drop_unsaved("other", PATH)
+    again.keep_drafts()
+    assert kept.run("SELECT count(*) FROM studio_unsaved") == [(1,)]
+    found = kept.store().unsaved(ME, PATH)
+    assert found is not None
+    assert found[:3] == ("third", b"another base", b"")
+    assert store.unsaved("nobody", PATH) is None

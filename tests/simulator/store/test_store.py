@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,15 +14,25 @@ from simulator.journal import ROOT, Journal
 from simulator.store import HeadMovedError, Place, StoreError, UnknownSessionError
 from tests.simulator.base.rows import for_each
 from tests.simulator.session.making import answered_turn, asked, ended, model
-from tests.simulator.store.databases import KEY, ME, Kept, append, begun, facts_of, new_journal, raising, seat
+from tests.simulator.store.databases import (
+    KEY,
+    ME,
+    Kept,
+    append,
+    begun,
+    facts_of,
+    keep,
+    new_journal,
+    raising,
+    seat,
+)
 from tests.simulator.test_journal import any_fact, append_legal
 
 
 @pytest.mark.parametrize("ended_by", ["kill", "close"])
 def test_what_was_appended_is_there_however_the_store_ended(kept: Kept, ended_by: str) -> None:
     """A kill right after `keep`, or an orderly end that nobody waited before: facts, branches, head and session are the same."""
-    store = kept.store()
-    journal = begun(store)
+    store, journal = kept.begun()
     append(journal, _turns(3))
     journal.move_head(6)
     journal.append(seat())
@@ -124,8 +134,7 @@ def test_the_place_tells_of_another_process(kept: Kept) -> None:
     theirs = other_store.load("session")
     assert other_store.place("session") == mine.place == Place(1, 2)
     assert not mine.refresh()
-    append(theirs, _turns(2))
-    theirs.keep()
+    keep(theirs, *_turns(2))
     assert other_store.place("session") == theirs.place == Place(11, 12) != mine.place
     assert mine.refresh()
     assert (mine.to_json(), mine.session(), mine.place) == (theirs.to_json(), theirs.session(), Place(11, 12))
@@ -133,8 +142,7 @@ def test_the_place_tells_of_another_process(kept: Kept) -> None:
     theirs.keep()
     assert mine.refresh()
     assert (mine.head, mine.session()) == (4, theirs.session())
-    mine.append(seat())
-    mine.keep()
+    keep(mine, seat())
     assert theirs.refresh()
     assert theirs.to_json() == mine.to_json()
 
@@ -143,15 +151,13 @@ def test_who_comes_second_loses_nothing(kept: Kept) -> None:
     """Their facts become a branch, on which they go on, and they are told; after `refresh` it is what everybody sees."""
     first = begun(kept.store(), "session", asked())
     second = kept.store().load("session")
-    first.append(seat("ours"))
-    first.keep()
+    keep(first, seat("ours"))
     for target in ("a", "b"):
         second.append(seat(target))
         with pytest.raises(HeadMovedError, match=r"'session' .*branch"):
             second.keep()
     assert (first.superseded, second.superseded) == (False, True)
-    first.append(seat("more"))
-    first.keep()
+    keep(first, seat("more"))
     second.append(seat("c"))
     raising(second.keep)
     stored = kept.store().load("session")
@@ -162,8 +168,7 @@ def test_who_comes_second_loses_nothing(kept: Kept) -> None:
     assert second.refresh()
     assert not second.superseded
     assert second.to_json() == stored.to_json()
-    second.append(ended())
-    second.keep()
+    keep(second, ended())
     assert kept.store().load("session").to_json() == second.to_json()
     assert first.refresh()
     assert first.to_json() == second.to_json()
@@ -173,14 +178,12 @@ def test_a_branch_beside_does_not_take_the_head(kept: Kept) -> None:
     """Who has the head goes on, though the numbers of others' facts lie in between."""
     first = begun(kept.store(), "session", asked())
     second = kept.store().load("session")
-    first.append(seat("1"))
-    first.keep()
+    keep(first, seat("1"))
     second.append(seat("x"))
     raising(second.keep)
     first.append(seat("2"))
     first.move_head(3)
-    first.append(seat("3"))
-    first.keep()
+    keep(first, seat("3"))
     assert not first.superseded
     stored = kept.store().load("session")
     assert facts_of(stored)[3:] == [seat("1"), seat("3")]
@@ -225,14 +228,9 @@ def test_many_threads_append_to_many_sessions(kept: Kept) -> None:
     def play(place: int) -> None:
         """Append to one session and keep it now and then."""
         for turn in range(5):
-            for fact in answered_turn(turn):
-                journals[place].append(fact)
-            journals[place].keep()
+            keep(journals[place], *answered_turn(turn))
 
-    threads = [threading.Thread(target=play, args=(place,)) for place in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(play, range(8))] == [None] * 8
     for number in range(8):
         assert store.load(f"s{number}").to_json() == new_journal(f"s{number}", *_turns(5)).to_json()

@@ -130,7 +130,9 @@ def test_an_error_can_be_chosen_in_the_place_of_an_answer() -> None:
     ("schema", "problem"),
     [
         *((broken, "invalid") for broken in (7, {"type": "wrong"}, {"$ref": "#/$defs/nowhere"}, {"type": 7})),
-        *((nothing, "") for nothing in (None, {}, True)),
+        (None, ""),
+        ({}, ""),
+        (True, ""),
     ],
 )
 def test_a_schema_that_is_broken_or_says_nothing_asks_for_nothing(schema: object, problem: str) -> None:
