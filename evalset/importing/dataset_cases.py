@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import Any, NamedTuple, TypeVar
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -49,7 +50,7 @@ _USER = "user"
 _AGENT = ""
 """The author where nobody knows it."""
 _SESSION = ("session_input", "session_inputs")
-_READ = {"eval_case_id", OWN, *FIELDS, *_SESSION}
+_READ = {"eval_case_id", "id", OWN, *FIELDS, *_SESSION}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _INTERRUPT_FIELD = "interrupt_id"
 _OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
@@ -98,7 +99,8 @@ class _Entry(NamedTuple):
     @property
     def events(self) -> list[Any]:
         agent_data: Any = self.told.get("agent_data") or {}
-        return [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+        told = [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+        return _without_empty_end(told, self.told.get("responses"))
 
     @property
     def session(self) -> SessionInput:
@@ -128,15 +130,11 @@ class _Entry(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the last event is an agent's, or a node's, of which only its author was kept, or the user's reply to a question."""
+        """Whether the last event is an agent's, or a node's, of which only its author was kept, a question, or the user's reply to one."""
         last: Any = next(iter(self.events[-1:]), {})
-        parts: Any = (last.get("content") or {}).get("parts") or ()
         if last.get("author") == USER_AUTHOR:
-            return any(part.get("function_response") for part in parts)
-        is_empty = all(part.keys() == {"text"} and not part["text"] for part in parts)
-        return (
-            len(self.events) > 1 and last.get("author") not in {None, "", USER_AUTHOR, "model"} and is_empty
-        )
+            return any(part.get("function_response") for part in _parts(last))
+        return _asks(last) or (len(self.events) > 1 and _is_empty(last))
 
     @property
     def golden(self) -> tuple[str, int] | None:
@@ -218,9 +216,36 @@ def _entry(number: int, value: Any) -> _Entry:
                     _content(event["content"], f"{place}.agent_data: the content of an event")
                 )
     _refuse_newer(told.get(OWN), f"{place}.{OWN}")
-    named = told.get("eval_case_id")
-    case_id = named if isinstance(named, str) else f"case_{number + 1}"
+    named = next((each for name in ("eval_case_id", "id") if isinstance(each := told.get(name), str)), None)
+    case_id = named if named is not None else f"case_{number + 1}"
     return _Entry(number, case_id, {**told, "agent_data": data}, found)
+
+
+def _parts(event: JsonObject) -> Sequence[Any]:
+    content: Any = event.get("content") or {}
+    parts: Sequence[Any] = content.get("parts") or ()
+    return parts
+
+
+def _asks(event: JsonObject) -> bool:
+    return any((part.get("function_call") or {}).get("name") == REQUEST_INPUT for part in _parts(event))
+
+
+def _is_empty(event: JsonObject) -> bool:
+    """Return whether only its author was kept of an event of an agent, or of a node."""
+    is_own = event.get("author") not in {None, "", USER_AUTHOR, "model"}
+    return is_own and all(part.keys() == {"text"} and not part["text"] for part in _parts(event))
+
+
+def _without_empty_end(events: list[Any], responses: Any) -> list[Any]:
+    """Leave out the last events of which nothing was kept, where the text before them is what the case says that the agent ended with."""
+    kept = [*dropwhile(_is_empty, reversed(events))][::-1]
+    said: Any = responses[0].get("response") if isinstance(responses, list) and responses else None
+    texts = [
+        "".join(part.get("text") or "" for part in _parts({"content": each}))
+        for each in (said, kept[-1].get("content") if kept else None)
+    ]
+    return kept if texts[0] and texts[0] == texts[1] else events
 
 
 def _refuse_newer(own: Any, place: str) -> None:
@@ -510,11 +535,12 @@ _NOT_TOLD = types.Content(role="model", parts=[types.Part(text="\N{REPLACEMENT C
 
 
 def _with_end(events: Sequence[JsonObject]) -> list[JsonObject]:
-    """Return the events with an end that is not told: in the place of the last one, or by who asked what the last one replies to."""
+    """Return the events with an end that is not told: in the place of the last one, or by who asked."""
     *_, asker = filter(is_of_agent, events)
-    is_reply = events[-1].get("author") == USER_AUTHOR
-    kept, last = (events, {"author": asker.get("author")}) if is_reply else (events[:-1], events[-1])
-    return [*kept, {**last, "content": _dumped(_NOT_TOLD)}]
+    last = events[-1]
+    is_in_place = _is_empty(last) or _asks(last)
+    kept, end = (events[:-1], last) if is_in_place else (events, {"author": asker.get("author")})
+    return [*kept, {**end, "content": _dumped(_NOT_TOLD)}]
 
 
 def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing) -> list[JsonObject]:

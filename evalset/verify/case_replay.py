@@ -176,7 +176,7 @@ class _Replay:
             if lacks_credentials(error):
                 self.environment.unasked = (
                     self.environment.unasked
-                    or f"the agent's own code asks a service without credentials: {error}"
+                    or f"the agent's own code asks a service, and finds no credentials for it. {error}"
                 )
         finally:
             self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))

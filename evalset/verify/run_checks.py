@@ -11,6 +11,7 @@ from functools import cache
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
+from google.genai import types
 
 from evalset.golden_trace.golden_steps import spoken, with_spoken
 from evalset.golden_trace.steps import Step
@@ -75,7 +76,9 @@ def response_match(
 
     Where all texts are the same, its score is known: importing it takes more time than a hundred replays.
     """
-    actual = responses_as_golden(actual, expected, tolerances)
+    untold = [one.final_response is other.final_response for one, other in zip(actual, expected, strict=True)]
+    expected = _worded(expected, untold)
+    actual = responses_as_golden(_worded(actual, untold), expected, tolerances)
     pairs = [
         (spoken(one.final_response), spoken(other.final_response))
         for one, other in zip(actual, expected, strict=True)
@@ -92,6 +95,18 @@ def response_match(
         [*map(with_spoken, actual)], [*map(with_spoken, expected)]
     )
     return _check(RESPONSE, threshold, found)
+
+
+def _worded(turns: Sequence[Invocation], untold: Sequence[bool]) -> list[Invocation]:
+    """Return turns with a word for a response that is not told: to ADK's evaluator two that are empty are not the same.
+
+    A golden that does not tell how a turn ended holds the run's own response here.
+    """
+    said = types.Content(role="model", parts=[types.Part(text="untold")])
+    return [
+        turn.model_copy(update={"final_response": said}) if is_untold else turn
+        for turn, is_untold in zip(turns, untold, strict=True)
+    ]
 
 
 @cache

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from simulator.agent_config import SimulatedAgentConfig, is_agent
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
-from simulator.agents.placeholder_credentials import placeholder_credentials
+from simulator.agents.placeholder_credentials import are_chosen, placeholder_credentials
 from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
@@ -279,9 +280,10 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
         Exception: Whatever `load` raises, with the module's place where that is no package.
     """
     tried = set[str]()
+    credentials: Callable[[], AbstractContextManager[None]] = nullcontext
     while True:
         try:
-            with placeholder_credentials():
+            with credentials():
                 return load()
         except ModuleNotFoundError as error:
             ground = ground_of((error.name or "").partition(".")[0], folder)
@@ -290,6 +292,12 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
             tried.add(str(ground))
             sys.path.append(str(ground))
             importlib.invalidate_caches()
+            forget(package)
+        except Exception:
+            # What loads without them has a way of its own then: with them it might be another agent.
+            if credentials is placeholder_credentials or not are_chosen():
+                raise
+            credentials = placeholder_credentials
             forget(package)
 
 

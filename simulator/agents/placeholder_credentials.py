@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,11 @@ def load_with_placeholders(environ: MutableMapping[str, str] = os.environ) -> No
     environ[VARIABLE] = "1"
 
 
+def are_chosen(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether somebody chose that agents find placeholder credentials where they load with none."""
+    return environ.get(VARIABLE, "").lower() not in _OFF
+
+
 @contextmanager
 def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> Iterator[None]:
     """Let `google.auth.default()` find credentials and a project while the block runs; later it finds none again, so that no model seems to be in reach.
@@ -28,7 +33,7 @@ def placeholder_credentials(environ: MutableMapping[str, str] = os.environ) -> I
     Only where the variable `GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS` is set, and nothing that is set already is replaced, but for a file of credentials that is not there.
     """
     before = environ.get(_FILE, "")
-    if environ.get(VARIABLE, "").lower() in _OFF or (before and Path(before).exists()):
+    if not are_chosen(environ) or (before and Path(before).exists()):
         yield
         return
     said = {

@@ -244,6 +244,10 @@ def close(node_input: object) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=f"Done: {node_input}")])
 
 
+def quiet(node_input: object) -> None:
+    pass
+
+
 root_agent = Workflow(name="small", edges=[(START, EDGES)])
 """
 QUESTION = {"interruptId": "decision", "message": "Approve?", "payload": None, "response_schema": None}
@@ -256,9 +260,9 @@ def event(author: str, **part: Any) -> dict[str, Any]:
     return {"author": author, "content": {"role": "user" if author == "user" else "model", "parts": [part]}}
 
 
-def traced(folder: Path, *events: dict[str, Any]) -> Path:
+def traced(folder: Path, *events: dict[str, Any], **more: Any) -> Path:
     """Import a trace of these events, and return the eval set."""
-    case = {"eval_case_id": "one", "agent_data": {"turns": [{"turn_index": 0, "events": [*events]}]}}
+    case = {"id": "one", "agent_data": {"turns": [{"turn_index": 0, "events": [*events]}]}, **more}
     given, written = folder / "generated_traces.json", folder / "set.evalset.json"
     given.write_text(json.dumps({"eval_cases": [case]}))
     assert main(["import", str(given), "--out", str(written)]) == 0
@@ -280,13 +284,17 @@ def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, v
 
 
 def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
-    """Another final response of an agent that makes the same moves is a change."""
+    """Another final response of an agent that makes the same moves is a change, also where an event of which nothing was kept follows."""
     events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
     written = traced(tmp_path, *events)
     assert verified(written, graph(tmp_path, "review, close")) == 0
     module = graph(tmp_path, "review, close") / "small" / "agent.py"
     module.write_text(module.read_text().replace("Done:", "Not at all; nobody looked at"))
     assert "agent changed" in verifies(1, written, tmp_path / "agents").out
+    said = {"response": {"role": "model", "parts": [{"text": "Done: fine"}]}}
+    (tmp_path / "told").mkdir()
+    told = traced(tmp_path / "told", *events, {"author": "small"}, responses=[said])
+    assert "agent changed" in verifies(1, told, tmp_path / "agents").out
 
 
 PLUGIN = """
@@ -355,7 +363,21 @@ def test_a_trace_that_ends_with_the_reply_is_played_as_far_as_it_tells(
     written = traced(tmp_path, *asks, event("user", function_response=reply))
     assert "does not contain how the last turn ended" in capsys.readouterr().err
     assert verified(written, graph(tmp_path, "ask, close")) == 0
+    assert verified(written, graph(tmp_path / "quiet", "ask, quiet")) == 0
     assert verified(written, graph(tmp_path / "other", "close")) == 1
+
+
+def test_a_trace_that_ends_with_a_question_is_no_golden_of_what_was_said_before(
+    tmp_path: Path, verifies: Ends
+) -> None:
+    """Nobody answered it, whatever the case says that the agent ended with: how the turn ends is not told."""
+    filler = {"response": {"role": "model", "parts": [{"text": "done"}]}}
+    asks = [event("user", text="Go."), event("review", text="fine"), event("ask", function_call=ASKED)]
+    written = traced(tmp_path, *asks, responses=[filler])
+    (case,) = json.loads(written.read_text())["eval_cases"]
+    assert "final_response" not in case["conversation"][0]
+    told = verifies(2, written, graph(tmp_path, "review, ask, close")).out
+    assert "does not tell how the turn ended" in told
 
 
 def test_a_last_event_without_a_word_leaves_the_calls_before_it(

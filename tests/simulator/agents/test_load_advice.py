@@ -164,6 +164,19 @@ def test_an_agent_that_asks_for_credentials_at_import_loads_where_somebody_chose
     assert "GOOGLE_APPLICATION_CREDENTIALS" not in os.environ
 
 
+def test_an_agent_that_loads_without_credentials_finds_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes its own way then, and with placeholders it might have other tools."""
+    (tmp_path / "shop").mkdir()
+    asks = "try:\n    google.auth.default()\nexcept Exception:\n    pass\nelse:\n    raise RuntimeError"
+    (tmp_path / "shop" / "agent.py").write_text(AGENT.replace("google.auth.default()", asks))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv(VARIABLE, "1")
+    (entry,) = find_agents(tmp_path, demos=False)
+    assert entry.error is None
+
+
 def test_credentials_that_are_set_stay(tmp_path: Path) -> None:
     """Nobody's own are replaced."""
     own = {VARIABLE: "1", "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path)}
