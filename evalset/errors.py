@@ -10,6 +10,9 @@ from simulator.base.json_text import JsonTextError
 from simulator.base.json_values import place_words
 from simulator.base.validation_words import InputError, first_of, flaws, shortened
 
+RECORD_IT = "To record it, play it into another set with `golden-trace run AGENT --script SET --case ID --out NEW_SET`, or in the studio"
+"""What to do about a case of which nothing is recorded."""
+
 
 class GoldenTraceError(ValueError):
     """A session cannot become an eval case; the text names what is missing, and in which turn."""

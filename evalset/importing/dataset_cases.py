@@ -240,12 +240,17 @@ def _is_empty(event: JsonObject) -> bool:
 def _without_empty_end(events: list[Any], responses: Any) -> list[Any]:
     """Leave out the last events of which nothing was kept, where the text before them is what the case says that the agent ended with."""
     kept = [*dropwhile(_is_empty, reversed(events))][::-1]
-    said: Any = responses[0].get("response") if isinstance(responses, list) and responses else None
-    texts = [
-        "".join(part.get("text") or "" for part in _parts({"content": each}))
-        for each in (said, kept[-1].get("content") if kept else None)
-    ]
-    return kept if texts[0] and texts[0] == texts[1] else events
+    match responses:
+        case [{"response": said}, *_] if kept and (words := _words(said)):
+            return kept if words == _words(kept[-1].get("content")) else events
+    return events
+
+
+def _words(content: Any) -> str:
+    match content:
+        case {"parts": [*parts]}:
+            return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
+    return ""
 
 
 def _refuse_newer(own: Any, place: str) -> None:

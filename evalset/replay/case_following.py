@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from evalset.errors import RECORD_IT
 from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response
 from evalset.recorded.recording import (
     RecordedAgentRun,
@@ -36,9 +37,6 @@ class IncomingCall(NamedTuple):
     tool: str
     arguments: JsonObject
     within: tuple[str, ...] = ()
-
-
-_RECORD_AGAIN = "To check the case, use `--models real`, or record it again with `golden-trace run AGENT --script SET --case ID --out NEW_SET`"
 
 
 class InputQuestion(NamedTuple):
@@ -221,7 +219,7 @@ class CaseFollowed:
             made = sum(_is_turn_of(turn, agent, within) for turn in turns)
             if not made and self.case.is_partial:
                 raise UntoldError(
-                    f"{self._where()}: the imported trace has no turn of the model of {agent}. {_RECORD_AGAIN}"
+                    f"{self._where()}: the imported trace has no turn of the model of {agent}. {RECORD_IT}"
                 )
             raise UnrecordedError(
                 f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"

@@ -12,7 +12,7 @@ from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.datasets.agent_projects import project_of
-from evalset.errors import EvalSetError, words_of_refusal
+from evalset.errors import RECORD_IT, EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded
 from evalset.files.eval_names import no_case
 from evalset.files.legacy_format import convert_old_form
@@ -29,7 +29,6 @@ from evalset.verify.errors import (
     NO_GOLDEN,
     NO_MODEL_TURNS,
     NOT_RECORDED,
-    RECORD_IT,
     UnreadableSetError,
     VerifyError,
 )

@@ -18,9 +18,6 @@ NOT_RECORDED = (
 )
 """Why a case of a dataset cannot be verified that only asks."""
 
-RECORD_IT = "To record it, play it into another set with `golden-trace run AGENT --script SET --case ID --out NEW_SET`, or in the studio"
-"""What to do about a case of which nothing is recorded."""
-
 NO_MODEL_TURNS = (
     "no model turns are recorded for this case, so it cannot be replayed with recorded models. To check it, use `--models real` and set the key of the model, or "
     "play it in the studio and export it again"

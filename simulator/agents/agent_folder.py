@@ -293,7 +293,7 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
             sys.path.append(str(ground))
             importlib.invalidate_caches()
             forget(package)
-        except Exception:
+        except (Exception, SystemExit):
             # What loads without them has a way of its own then: with them it might be another agent.
             if credentials is placeholder_credentials or not are_chosen():
                 raise
