@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import (
     EvalCase,
+    IntermediateData,
     Invocation,
     InvocationEvent,
     InvocationEvents,
@@ -39,6 +40,7 @@ from evalset.errors import first_flaw
 from evalset.files.eval_names import usable_eval_id
 from evalset.importing.adk_events import AdkSession, case_of_session
 from evalset.importing.gathered import FoundCase, ImportProblemError
+from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import RecordedCase, without_end
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
@@ -134,7 +136,7 @@ class _Entry(NamedTuple):
         last: Any = next(iter(self.events[-1:]), {})
         if last.get("author") == USER_AUTHOR:
             return any(part.get("function_response") for part in _parts(last))
-        return _asks(last) or (len(self.events) > 1 and _is_empty(last))
+        return _question(last) is not None or (len(self.events) > 1 and _is_empty(last))
 
     @property
     def golden(self) -> tuple[str, int] | None:
@@ -227,8 +229,15 @@ def _parts(event: JsonObject) -> Sequence[Any]:
     return parts
 
 
-def _asks(event: JsonObject) -> bool:
-    return any((part.get("function_call") or {}).get("name") == REQUEST_INPUT for part in _parts(event))
+def _question(event: JsonObject) -> types.FunctionCall | None:
+    """Return the question to the user that an event asks; None where it asks none."""
+    calls: Iterator[Any] = (part.get("function_call") or {} for part in _parts(event))
+    call = next((call for call in calls if call.get("name") == REQUEST_INPUT), None)
+    if call is None:
+        return None
+    asked = _as_asked(call.get("args"))
+    own = str(call.get("id") or asked.get(INTERRUPT_ID) or "")
+    return types.FunctionCall(id=own or None, name=REQUEST_INPUT, args=asked)
 
 
 def _is_empty(event: JsonObject) -> bool:
@@ -500,12 +509,13 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
     events = _with_replies(case_id, _with_answer(entry, events), missing)
-    if is_cut := entry.is_cut and is_told:
-        missing.of(case_id, "the trace does not contain how the last turn ended, so the end is not compared")
+    is_cut = entry.is_cut and is_told
+    question = _question(events[-1]) if is_cut else None
+    if is_cut:
+        missing.of(case_id, _OPEN_END if question else _NO_END)
         events = _with_end(events)
     begin = entry.session
-    state = dict(begin.state)
-    end: JsonObject = dict(state)
+    state, end = dict(begin.state), dict(begin.state)
     for event in events:
         delta: Any = event.get("state_delta") or {}
         end |= delta
@@ -522,7 +532,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     elif not any(event.get("state_delta") for event in events if event.get("author") != USER_AUTHOR):
         missing.of(case_id, "the final state is not known")
         found = _without_end(found)
-    found = _partial(found, is_cut=is_cut)
+    found = _partial(found, is_cut=is_cut, question=question)
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
     reference = _reference(entry)
     if (
@@ -535,6 +545,8 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     return DatasetCase(case, found.environment)
 
 
+_NO_END = "the trace does not contain how the last turn ended, so the end is not compared"
+_OPEN_END = "the trace ends with a question to the user, so what follows it is not known"
 _NOT_TOLD = types.Content(role="model", parts=[types.Part(text="\N{REPLACEMENT CHARACTER}")])
 """Stands for how a turn ended until its case is made: a session without an end would be none."""
 
@@ -543,7 +555,7 @@ def _with_end(events: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the events with an end that is not told: in the place of the last one, or by who asked."""
     *_, asker = filter(is_of_agent, events)
     last = events[-1]
-    is_in_place = _is_empty(last) or _asks(last)
+    is_in_place = _is_empty(last) or _question(last) is not None
     kept, end = (events[:-1], last) if is_in_place else (events, {"author": asker.get("author")})
     return [*kept, {**end, "content": _dumped(_NOT_TOLD)}]
 
@@ -555,26 +567,27 @@ def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing)
     for event in events:
         content: Any = event.get("content") or {}
         parts: Any = content.get("parts") or ()
+        is_reply = False
         for part in parts:
             call, response = part.get("function_call") or {}, part.get("function_response") or {}
             if call.get("name") == REQUEST_INPUT:
                 asked[str(call.get("id") or _as_asked(call.get("args")).get(INTERRUPT_ID) or "")] = None
             if (replied := str(response.get("id") or "")) in asked:
                 del asked[replied]
-                response["name"] = REQUEST_INPUT  # some name the tool that asks, as a person would
+                response["name"], is_reply = REQUEST_INPUT, True
         if asked and is_user_query(event) and all(part.keys() == {"text"} for part in parts):
             missing.of(case_id, "a text is taken as the reply to the question before it")
             own, words = asked.popitem()[0], "".join(part["text"] for part in parts)
             reply = types.FunctionResponse(id=own or None, name=REQUEST_INPUT, response={"result": words})
             said = types.Content(role=_USER, parts=[types.Part(function_response=reply)])
             told.append({**event, "content": _dumped(said)})
-        else:
-            told.append(event)
+        else:  # some call the reply's author, and its tool, by names of their own
+            told.append({**event, "author": USER_AUTHOR} if is_reply else event)
     return told
 
 
-def _partial(found: FoundCase, *, is_cut: bool) -> FoundCase:
-    """Return a case of what somebody kept of a run, without the end that stands for one that is not told."""
+def _partial(found: FoundCase, *, is_cut: bool, question: types.FunctionCall | None) -> FoundCase:
+    """Return a case of what somebody kept of a run, without the end that stands for one that is not told, and with the question that it is."""
     case, environment = found.case, found.environment
     if environment is None:
         return found
@@ -588,13 +601,37 @@ def _partial(found: FoundCase, *, is_cut: bool) -> FoundCase:
         )
         turns = (
             *environment.turns[:-1],
-            last.model_copy(update={"models": models, "is_cut": True, "golden": None}),
+            last.model_copy(
+                update={
+                    "models": models,
+                    "is_cut": True,
+                    "golden": None,
+                    "open_question": question_of(question.args or {}) if question else None,
+                }
+            ),
         )
         environment = environment.model_copy(update={"turns": turns})
         conversation = case.conversation or []
-        cut = conversation[-1].model_copy(update={"final_response": None})
+        cut = conversation[-1].model_copy(
+            update={
+                "final_response": None,
+                "intermediate_data": _with_question(conversation[-1].intermediate_data, question),
+            }
+        )
         case = case.model_copy(update={"conversation": [*conversation[:-1], cut]})
     return FoundCase(case, environment.model_copy(update={"is_partial": True}))
+
+
+def _with_question(steps: Any, question: types.FunctionCall | None) -> Any:
+    """Return the steps of a turn with the question that they end with."""
+    if question is None:
+        return steps
+    if isinstance(steps, InvocationEvents):
+        content = types.Content(role="model", parts=[types.Part(function_call=question)])
+        last = InvocationEvent(author=_AGENT, content=content)
+        return InvocationEvents(invocation_events=[*steps.invocation_events, last])
+    steps = steps or IntermediateData()
+    return steps.model_copy(update={"tool_uses": [*steps.tool_uses, question]})
 
 
 def _with_answer(entry: _Entry, events: Sequence[JsonObject]) -> list[JsonObject]:

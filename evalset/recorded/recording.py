@@ -198,7 +198,8 @@ class RecordedTurn(Value):
 
     `state_delta` is what the query set in the state before the agent began; the case's `state` has that of the first one already.
     `inputs` are in the order in which they were answered. `golden` is what the golden said of it when it was recorded; None where
-    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since. `is_cut` says that its source does not tell how it ended.
+    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since. `is_cut` says that its source does not tell how it ended, and
+    `open_question` what the user was asked there, if it is that: the arguments, as `RecordedInput` has them.
     """
 
     query: JsonObject
@@ -213,6 +214,7 @@ class RecordedTurn(Value):
     original: RecordedTurn | None = None
     agents: tuple[RecordedAgentRun, ...] = ()
     is_cut: bool = False
+    open_question: JsonObject | None = None
 
 
 class RecordedTool(Value):

@@ -287,6 +287,11 @@ class CaseFollowed:
             if (self.turn, place) not in self._inputs_used
         ]
 
+    def leaves_open(self, question: InputQuestion) -> bool:
+        """Return whether the turn's recording ends with this question."""
+        asked = self.now.open_question if self.now else None
+        return asked is not None and tolerated(REQUEST_INPUT, asked, question.arguments, self.case.tolerances)
+
     def uses_input(self, question: InputQuestion) -> None:
         """Use up the answer that `finds_input` gives."""
         if (reply := self.finds_input(question)) is not None:
@@ -310,11 +315,13 @@ class CaseFollowed:
             if asked
             else f"{self._where()} has no recorded reply of the user"
         )
-        recorded = inputs_of(self.now) if self.now else ()
+        recorded = [*inputs_of(self.now)] if self.now else []
+        if self.now and self.now.open_question is not None:
+            recorded.append(RecordedInput(arguments=self.now.open_question, response={}))
         if not recorded:
             is_cut = self.now is not None and self.now.is_cut
             why = (
-                "the imported trace does not tell how the turn ended"
+                "the imported trace has no reply, and tells no more of the turn"
                 if is_cut
                 else "no input was requested there"
             )
@@ -551,6 +558,11 @@ class SessionFollowed:
         answers = (case.confirmation(asked) for case in self._fitting)
         return next((answer for answer in answers if answer is not None), None)
 
+    def leaves_open(self, question: InputQuestion) -> bool:
+        """Return whether the recording of each case that fits ends with this question."""
+        self._check_fits()
+        return all(case.leaves_open(question) for case in self._fitting)
+
     def input(self, question: InputQuestion) -> InputReply:
         """Return what a person answered to a question, and use it up.
 
@@ -562,7 +574,8 @@ class SessionFollowed:
         found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
         if not found:
             first_fit = self._fitting[0]
-            is_untold = first_fit.now is not None and first_fit.now.is_cut
+            now = first_fit.now
+            is_untold = now is not None and now.is_cut and now.open_question is None
             kind = UntoldError if is_untold else UnrecordedError
             raise kind(first_fit.why_no_input(question) + self._others())
         self._fitting = [case for case, _ in found]

@@ -127,6 +127,11 @@ class SessionReplay:
         with self.lock:
             return self.case.input(question)
 
+    def leaves_open(self, question: InputQuestion) -> bool:
+        """Return whether nobody replied to a question: the recording ends there."""
+        with self.lock:
+            return self.case.leaves_open(question)
+
     def id_like(self, question: InputQuestion) -> str:
         """Return the id of the recorded question that comes nearest; empty where there is none."""
         with self.lock:

@@ -35,6 +35,9 @@ class Answers(Protocol):
             UnrecordedError: Nothing was recorded for it.
         """
 
+    def leaves_open(self, question: InputQuestion) -> bool:
+        """Return whether nobody replied to a question: the recording ends there."""
+
     def id_like(self, question: InputQuestion) -> str:
         """Return the id of the recorded question that comes nearest; empty where there is none."""
 
@@ -107,6 +110,8 @@ class RecordedConversation:
         question = InputQuestion(str(call.id), path, question_of(jsonable(call.args or {})))
         if question.id in self._open:  # it is asked again, as others of the run were answered
             return self._open[question.id].reply.recorded.id or question.id
+        if self._answers.leaves_open(question):
+            return question.id
         try:
             reply = self._answers.reply_to(question)
         except UnrecordedError as error:

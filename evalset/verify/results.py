@@ -24,10 +24,13 @@ CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped", "skipped"]
 Players: TypeAlias = Literal["real", "recorded"]
 What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
-Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed", "varies"]
+Verdict: TypeAlias = Literal[
+    "agent_changed", "differs_from_trace", "golden_stale", "environment_changed", "user_changed", "varies"
+]
 Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
 VERDICTS: Mapping[Verdict, str] = {
     "agent_changed": "The agent changed",
+    "differs_from_trace": "The agent and the trace differ",
     "golden_stale": "The golden was edited",
     "environment_changed": "The agent's tools changed",
     "user_changed": "The user message was edited",
@@ -309,7 +312,7 @@ def _among(case: CaseResult) -> CaseResult:
     told = {"verdict": "varies", "action": "tolerate", "sentence": _AMONG}
     runs = [
         run.model_copy(update={"divergence": run.divergence.model_copy(update=told)})
-        if run.divergence is not None and run.divergence.verdict == "agent_changed"
+        if run.divergence is not None and run.divergence.verdict in {"agent_changed", "differs_from_trace"}
         else run
         for run in case.runs
     ]

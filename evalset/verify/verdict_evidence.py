@@ -31,6 +31,7 @@ class Evidence(NamedTuple):
         refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
         declared: Whether it is recorded how the tools were declared.
         raised: The error that the run ended with; empty where it came to its end.
+        is_partial: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -43,6 +44,7 @@ class Evidence(NamedTuple):
     refused_calls: tuple[str, ...] = ()
     declared: bool = True
     raised: str = ""
+    is_partial: bool = False
 
 
 def evidence_of(
@@ -63,6 +65,7 @@ def evidence_of(
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
+        is_partial=recorded.is_partial,
     )
 
 

@@ -253,6 +253,9 @@ def _environment(
     )
 
 
+_MAY_BE_UNCHANGED = "The agent may be unchanged: the trace does not contain the versions and the environment variables that it was made with. "
+
+
 def _agent(
     divergence: Divergence, evidence: Evidence, why: str, *, is_whole: bool, is_noted: bool = True
 ) -> _Judgement:
@@ -272,17 +275,15 @@ def _agent(
     theirs = divergence.pairs[0].actual
     has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
     done = "ends with an error" if has_stopped else does(divergence)
+    verdict: Verdict = "differs_from_trace" if evidence.is_partial else "agent_changed"
+    unsure = _MAY_BE_UNCHANGED if evidence.is_partial else ""
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
     if is_whole and not is_inner:
-        sentence = (
-            f"The agent {done}. If this is intended, accept it as the new golden. Otherwise fix the agent."
-        )
-        return _Judgement("agent_changed", "accept", sentence, told)
+        sentence = f"The agent {done}. {unsure}If this is intended, accept it as the new golden. Otherwise fix the agent."
+        return _Judgement(verdict, "accept", sentence, told)
     ended = "" if is_whole else ", and the replay cannot continue from there"
-    sentence = (
-        f"The agent {done}{ended}. If this is intended, re-record from this step. Otherwise fix the agent."
-    )
-    return _Judgement("agent_changed", "open", sentence, told)
+    sentence = f"The agent {done}{ended}. {unsure}If this is intended, re-record from this step. Otherwise fix the agent."
+    return _Judgement(verdict, "open", sentence, told)
 
 
 def does(divergence: Divergence) -> str:

@@ -290,11 +290,13 @@ def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
     assert verified(written, graph(tmp_path, "review, close")) == 0
     module = graph(tmp_path, "review, close") / "small" / "agent.py"
     module.write_text(module.read_text().replace("Done:", "Not at all; nobody looked at"))
-    assert "agent changed" in verifies(1, written, tmp_path / "agents").out
+    told = verifies(1, written, tmp_path / "agents").out
+    assert "agent and the trace differ" in told
+    assert "agent changed" not in told
     said = {"response": {"role": "model", "parts": [{"text": "Done: fine"}]}}
     (tmp_path / "told").mkdir()
-    told = traced(tmp_path / "told", *events, {"author": "small"}, responses=[said])
-    assert "agent changed" in verifies(1, told, tmp_path / "agents").out
+    answered = traced(tmp_path / "told", *events, {"author": "small"}, responses=[said])
+    assert "agent and the trace differ" in verifies(1, answered, tmp_path / "agents").out
 
 
 PLUGIN = """
@@ -329,7 +331,7 @@ def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
     written = traced(tmp_path, event("user", text="Go."), UNTOLD)
     assert "does not contain how the last turn ended" in capsys.readouterr().err
     told = verifies(2, written, graph(tmp_path, "ask, close")).out
-    assert "the imported trace does not tell how the turn ended" in told
+    assert "the imported trace has no reply, and tells no more" in told
     assert "agent changed" not in told
     assert "the final response of turn 1" in verifies(0, written, graph(tmp_path / "other", "close")).out
 
@@ -367,17 +369,22 @@ def test_a_trace_that_ends_with_the_reply_is_played_as_far_as_it_tells(
     assert verified(written, graph(tmp_path / "other", "close")) == 1
 
 
-def test_a_trace_that_ends_with_a_question_is_no_golden_of_what_was_said_before(
-    tmp_path: Path, verifies: Ends
-) -> None:
-    """Nobody answered it, whatever the case says that the agent ended with: how the turn ends is not told."""
+def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, verifies: Ends) -> None:
+    """It is no golden of what was said before, whatever the case says that the agent ended with, and nobody replies."""
     filler = {"response": {"role": "model", "parts": [{"text": "done"}]}}
     asks = [event("user", text="Go."), event("review", text="fine"), event("ask", function_call=ASKED)]
     written = traced(tmp_path, *asks, responses=[filler])
     (case,) = json.loads(written.read_text())["eval_cases"]
     assert "final_response" not in case["conversation"][0]
-    told = verifies(2, written, graph(tmp_path, "review, ask, close")).out
-    assert "does not tell how the turn ended" in told
+    agents = graph(tmp_path, "review, ask, close")
+    assert verified(written, agents) == 0
+    module = agents / "small" / "agent.py"
+    module.write_text(module.read_text().replace("Approve?", "Reject?"))
+    assert "asks the user something else" in verifies(1, written, agents).out
+    assert (
+        "does not ask the user for input"
+        in verifies(1, written, graph(tmp_path / "other", "review, close")).out
+    )
 
 
 def test_a_last_event_without_a_word_leaves_the_calls_before_it(
@@ -388,7 +395,7 @@ def test_a_last_event_without_a_word_leaves_the_calls_before_it(
     events = [
         event("user", text="Go."),
         event("ask", function_call=ASKED),
-        event("user", function_response=reply),
+        event("tool", function_response=reply),
     ]
     written = traced(tmp_path, *events, {"author": "close", "content": {}})
     assert "recorded" in capsys.readouterr().out
