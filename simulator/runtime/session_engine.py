@@ -52,7 +52,7 @@ from simulator.facts import (
 from simulator.journal import Journal
 from simulator.runtime.adk.adk_check import check_adk
 from simulator.runtime.adk.adk_private import set_random_provider
-from simulator.runtime.adk.boundaries import ModelCall, install
+from simulator.runtime.adk.boundaries import ModelCall, ToolBoundaryCall, install
 from simulator.runtime.adk.codec import jsonable, survives_json, written_error
 from simulator.runtime.adk.run_config import run_config
 from simulator.runtime.adk.stub_functions import PlayedTool
@@ -165,9 +165,13 @@ class Engine:
     def tool_shapes(self) -> Mapping[str, ToolShape]:
         """Return the tools that the agent is known to have, by name."""
         shown = self.last_model_call()
-        return self._tool_shapes.known(
-            shown.request.tools_dict if shown else {}, self.journal.fold.environment.declared
-        )
+        # A call that was confirmed before the process began comes without a model that was shown its tool.
+        tools = shown.request.tools_dict if shown else self._tools_of_calls()
+        return self._tool_shapes.known(tools, self.journal.fold.environment.declared)
+
+    def _tools_of_calls(self) -> Mapping[str, Any]:
+        waiting = self.run.waiting.values() if self.run else ()
+        return {each.name: each.call.tool for each in waiting if isinstance(each.call, ToolBoundaryCall)}
 
     def offer(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
         """Hand a request to its player; return the work of one who answers it where it is asked."""

@@ -18,7 +18,7 @@ from tests.harness.postgres import postgres
 from tests.harness.processes import REPOSITORY, quiet_environment
 
 KILLS = int(os.environ.get("KILLED_SERVERS", "5"))
-SECONDS_EACH = 30.0
+SECONDS_EACH = 120.0
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
