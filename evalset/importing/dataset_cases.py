@@ -572,9 +572,11 @@ def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing)
             call, response = part.get("function_call") or {}, part.get("function_response") or {}
             if call.get("name") == REQUEST_INPUT:
                 asked[str(call.get("id") or _as_asked(call.get("args")).get(INTERRUPT_ID) or "")] = None
-            if (replied := str(response.get("id") or "")) in asked:
+            named = (str(response.get(name) or "") for name in ("id", "name"))
+            if (replied := next((each for each in named if each in asked), None)) is not None:
                 del asked[replied]
                 response["name"], is_reply = REQUEST_INPUT, True
+                response["id"] = replied or None
         if asked and is_user_query(event) and all(part.keys() == {"text"} for part in parts):
             missing.of(case_id, "a text is taken as the reply to the question before it")
             own, words = asked.popitem()[0], "".join(part["text"] for part in parts)

@@ -76,9 +76,7 @@ def response_match(
 
     Where all texts are the same, its score is known: importing it takes more time than a hundred replays.
     """
-    untold = [one.final_response is other.final_response for one, other in zip(actual, expected, strict=True)]
-    expected = _worded(expected, untold)
-    actual = responses_as_golden(_worded(actual, untold), expected, tolerances)
+    actual = responses_as_golden(actual, expected, tolerances)
     pairs = [
         (spoken(one.final_response), spoken(other.final_response))
         for one, other in zip(actual, expected, strict=True)
@@ -97,15 +95,12 @@ def response_match(
     return _check(RESPONSE, threshold, found)
 
 
-def _worded(turns: Sequence[Invocation], untold: Sequence[bool]) -> list[Invocation]:
-    """Return turns with a word for a response that is not told: to ADK's evaluator two that are empty are not the same.
-
-    A golden that does not tell how a turn ended holds the run's own response here.
-    """
+def worded(turns: Sequence[Invocation], golden: Sequence[Invocation]) -> list[Invocation]:
+    """Return turns with a word for each response that a golden does not tell: to ADK's evaluator two that are empty are not the same."""
     said = types.Content(role="model", parts=[types.Part(text="untold")])
     return [
-        turn.model_copy(update={"final_response": said}) if is_untold else turn
-        for turn, is_untold in zip(turns, untold, strict=True)
+        turn.model_copy(update={"final_response": said}) if each.final_response is None else turn
+        for turn, each in zip(turns, golden, strict=True)
     ]
 
 

@@ -130,7 +130,9 @@ async def _verdict(
     divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
     if divergence is None:
         return None, told_edits(blame)
-    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(raised=replay.error)
+    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
+        raised="" if replay.unrecorded else replay.error
+    )
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, evidence, why, is_whole=is_whole, blame=blame)
@@ -172,7 +174,10 @@ def _checks(
     if criteria.trajectory is not None:
         found.append(run_checks.trajectory(actual, expected, criteria, tolerances))
     if criteria.response is not None:
-        found.append(run_checks.response_match(actual, expected, criteria.response, tolerances))
+        said, wanted = (
+            run_checks.worded(turns, each.case.conversation or ()) for turns in (actual, expected)
+        )
+        found.append(run_checks.response_match(said, wanted, criteria.response, tolerances))
     if criteria.responses:
         found.append(
             run_checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)], tolerances)

@@ -390,12 +390,11 @@ def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, v
 def test_a_last_event_without_a_word_leaves_the_calls_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a graph puts out is no text: the trace keeps its author alone, and the reply before it all the same."""
-    reply = {"id": "decision", "name": "adk_request_input", "response": {"result": "yes"}}
+    """What a graph puts out is no text: the trace keeps its author alone, and the reply before it all the same, whatever that calls itself."""
     events = [
         event("user", text="Go."),
         event("ask", function_call=ASKED),
-        event("tool", function_response=reply),
+        event("tool", function_response={"name": "decision", "response": {"result": "yes"}}),
     ]
     written = traced(tmp_path, *events, {"author": "close", "content": {}})
     assert "recorded" in capsys.readouterr().out

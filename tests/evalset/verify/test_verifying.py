@@ -144,7 +144,7 @@ def test_a_service_that_the_agents_own_code_asks_without_a_key_says_nothing_of_t
     asks = (begins, f"{code}{begins}\n    before_agent_callback=asks,")
     case = the_case(verify(kept, agents_dir=agents(tmp_path, asks), models=models))
     assert (case.status, case.divergence) == ("error", None)
-    assert "without credentials: ValueError: No API key" in case.error
+    assert "finds no credentials for it. ValueError: No API key" in case.error
 
 
 def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path, tmp_path: Path) -> None:
