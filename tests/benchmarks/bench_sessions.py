@@ -40,13 +40,13 @@ MOST_TIMES_ANSWER = 2.5
 LENGTHS, CALLS = (50, 100, 200), 5
 """Sessions of so many turns are reopened, each turn with so many calls."""
 
-MOST_OF_PLAYED = 0.25
+MOST_OF_PLAYED = 0.05
 """One is live again, and its view there, in so much of the time in which it was played, its model and its tools being none."""
 
 MOST_RATIO = 2.6
 """Twice as many turns may take so many times as long: twice, and what else runs on the machine."""
 
-STEPS, MOST_OF_ANSWERS = 30, 1.0
+STEPS, MOST_OF_ANSWERS = 30, 0.5
 """In a turn of so many calls that a person answered, the last is taken back, and the view there, in so much of the time of all those answers."""
 WARM, ROUNDS = 20, 3
 """So many sessions come before what is measured, and so many rounds are."""
@@ -195,8 +195,8 @@ def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path,
     assert ratio <= MOST_RATIO or not measured
 
 
-@pytest.mark.parametrize(("before", "most"), [(0, MOST_OF_ANSWERS), (100, 4 * MOST_OF_ANSWERS)])
-def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, measured: bool) -> None:
+@pytest.mark.parametrize("before", [0, 100])
+def test_a_step_is_taken_back_at_once(before: int, tmp_path: Path, measured: bool) -> None:
     """The last of 30 calls, and the 15th, with all that came before; then the same at the end of 100 turns."""
     journal = Journal(_played(write_stepping_agent(tmp_path / "forgetful", remembers=False), before))
     taken: dict[int, list[tuple[float, float]]] = {STEPS: [], STEPS // 2: []}
@@ -220,6 +220,6 @@ def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path, 
     )
     part = min(processor for _, processor in taken[STEPS]) / answers_took
     _shown(
-        f"undo after {before} turns: {figures}; {part:.2f} of what all {STEPS} answers took, at most {most:.1f}"
+        f"undo after {before} turns: {figures}; {part:.2f} of what all {STEPS} answers took, at most {MOST_OF_ANSWERS}"
     )
-    assert part <= most or not measured
+    assert part <= MOST_OF_ANSWERS or not measured
