@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.session.adk_event_fields import parts_of
 
 ENDING = "-dataset.json"
 """What the names of dataset files end with, in projects of agents-cli."""
@@ -39,7 +40,7 @@ def named_turn(case_id: str) -> tuple[str, int] | None:
 
 def is_user_query(event: Mapping[str, Any]) -> bool:
     """Return whether a user says something in an event, and does not only answer a call."""
-    parts = _parts(event)
+    parts = parts_of(event.get("content"))
     return (
         event.get("author") == "user"
         and bool(parts)
@@ -49,13 +50,7 @@ def is_user_query(event: Mapping[str, Any]) -> bool:
 
 def is_of_agent(event: Mapping[str, Any]) -> bool:
     """Return whether an agent says something in an event."""
-    return event.get("author") != "user" and bool(_parts(event))
-
-
-def _parts(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    content = event.get("content")
-    parts = content.get("parts") if isinstance(content, Mapping) else None
-    return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return event.get("author") != "user" and bool(parts_of(event.get("content")))
 
 
 def group_and_id(rubric_id: str) -> tuple[str, str]:
@@ -82,7 +77,7 @@ def compared(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a case is compared: its own message apart from the turns before it, and the state that it begins with."""
     turns = (case.get("agent_data") or {}).get("turns") or []
     events = [event for turn in turns for event in turn.get("events") or []]
-    begin = next((place for place, event in enumerate(events) if _parts(event)), len(events))
+    begin = next((place for place, event in enumerate(events) if parts_of(event.get("content"))), len(events))
     state: dict[str, Any] = {}
     for event in events[:begin]:
         state |= event.get("state_delta") or {}

@@ -45,7 +45,7 @@ from evalset.recorded.recording import RecordedCase, without_end
 from simulator.base.json_values import JsonObject
 from simulator.base.name_casing import snake
 from simulator.base.validation_words import is_long, validated
-from simulator.session.adk_event_fields import USER_AUTHOR
+from simulator.session.adk_event_fields import USER_AUTHOR, content_text, parts_of
 from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
 
 _USER = "user"
@@ -135,7 +135,7 @@ class _Entry(NamedTuple):
         """Whether the last event is an agent's, or a node's, of which only its author was kept, a question, or the user's reply to one."""
         last: Any = next(iter(self.events[-1:]), {})
         if last.get("author") == USER_AUTHOR:
-            return any(part.get("function_response") for part in _parts(last))
+            return any(part.get("function_response") for part in parts_of(last.get("content")))
         return _question(last) is not None or (len(self.events) > 1 and _is_empty(last))
 
     @property
@@ -223,15 +223,9 @@ def _entry(number: int, value: Any) -> _Entry:
     return _Entry(number, case_id, {**told, "agent_data": data}, found)
 
 
-def _parts(event: JsonObject) -> Sequence[Any]:
-    content: Any = event.get("content") or {}
-    parts: Sequence[Any] = content.get("parts") or ()
-    return parts
-
-
 def _question(event: JsonObject) -> types.FunctionCall | None:
     """Return the question to the user that an event asks; None where it asks none."""
-    calls: Iterator[Any] = (part.get("function_call") or {} for part in _parts(event))
+    calls = (part.get("function_call") or {} for part in parts_of(event.get("content")))
     call = next((call for call in calls if call.get("name") == REQUEST_INPUT), None)
     if call is None:
         return None
@@ -243,23 +237,17 @@ def _question(event: JsonObject) -> types.FunctionCall | None:
 def _is_empty(event: JsonObject) -> bool:
     """Return whether only its author was kept of an event of an agent, or of a node."""
     is_own = event.get("author") not in {None, "", USER_AUTHOR, "model"}
-    return is_own and all(part.keys() == {"text"} and not part["text"] for part in _parts(event))
+    parts = parts_of(event.get("content"))
+    return is_own and all(part.keys() == {"text"} and not part["text"] for part in parts)
 
 
 def _without_empty_end(events: list[Any], responses: Any) -> list[Any]:
     """Leave out the last events of which nothing was kept, where the text before them is what the case says that the agent ended with."""
     kept = [*dropwhile(_is_empty, reversed(events))][::-1]
     match responses:
-        case [{"response": said}, *_] if kept and (words := _words(said)):
-            return kept if words == _words(kept[-1].get("content")) else events
+        case [{"response": said}, *_] if kept and (words := content_text(said)):
+            return kept if words == content_text(kept[-1].get("content")) else events
     return events
-
-
-def _words(content: Any) -> str:
-    match content:
-        case {"parts": [*parts]}:
-            return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
-    return ""
 
 
 def _refuse_newer(own: Any, place: str) -> None:

@@ -268,6 +268,8 @@ def _is_made(folder: Path) -> bool:
 def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> Any:
     """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
 
+    One that cannot be loaded finds placeholder credentials in another try, where somebody chose so.
+
     A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
     read, as it is seen where the module is.
 
