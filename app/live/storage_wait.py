@@ -28,18 +28,23 @@ def keep_facts(simulation: LiveSimulation) -> None:
             journal.keep(KEEP_SECONDS)
 
 
-def keep_drafts() -> None:
-    """Wait until all that was typed and handed over up to now is stored, as `keep_facts` does."""
+def keep_drafts() -> str | None:
+    """Wait until all that was typed and handed over up to now is stored, as `keep_facts` does; return why it is not, if so."""
     store = store_if_open().store
-    if store is not None and store.has_unwritten_drafts and store.trouble is None:
-        with suppress(ValueError):  # a StoreError, as above
-            store.keep_drafts(KEEP_SECONDS)
+    if store is None or not store.has_unwritten_drafts:
+        return None
+    if store.trouble is not None:
+        return store.trouble
+    try:
+        store.keep_drafts(KEEP_SECONDS)
+    except ValueError as error:  # a StoreError, as above
+        return str(error)
+    return None
 
 
-def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView) -> str:
-    """Name what of a session is not stored yet; empty where all is."""
-    store, first = store_if_open().store, simulation.journal.first_unstored
-    drafts = store is not None and store.has_unwritten_drafts and store.trouble is not None
+def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView, drafts: str | None) -> str:
+    """Name what of a session is not stored yet; empty where all is. `drafts` is what `keep_drafts` returned."""
+    first = simulation.journal.first_unstored
     facts = "" if first is None else _steps(first, view)
     return " and ".join([*([facts] if facts else []), *(["your last input"] if drafts else [])])
 

@@ -25,6 +25,7 @@ from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import document_page, page_state
 from app.session.page_fragments import begin_page, note_offers
+from app.session.refresh_panel import say_what_is_not_stored
 from app.session.stale_clicks import saw
 
 _STYLES = Path(__file__).parents[1] / "styles.css"
@@ -49,14 +50,14 @@ def page() -> None:
     live = page_state.current()
     begin_page(page_state.shared_token() if live is not None and live.read_only else None)
     _gather(live)
-    keep_drafts()
+    page_state.put("unstored_input", keep_drafts())
     try:
         _shown(live)
     except NotSharedError:  # the sharing has ended meanwhile: the next run finds nothing there
         st.rerun()
     except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
         try_without_drafts(live, error)
-    keep_drafts()  # also what the page itself has put there
+    say_what_is_not_stored()  # also of what the page itself has put there
     was_drawn()
     saw(None if live is None or live.read_only else live)
     acknowledge()

@@ -26,7 +26,6 @@ from app.live.read_only_simulation import refuse
 from app.live.remote_sessions import FOLLOWED, Followed
 from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.session_opening import unreachable
-from app.live.session_store import store_if_open
 from app.live.storage_wait import KEEP_SECONDS, keep_facts, what_waits_to_be_stored
 from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
@@ -329,13 +328,13 @@ def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
         with st.container(key="brought_back", border=True, gap=None):
             st.badge("Restored", icon=":material/history:", color="blue")
             st.text(literal(live.word))
-    store = store_if_open().store
-    trouble = live.simulation.journal.trouble or (store.trouble if store is not None else None)
+    drafts = page_state.get("unstored_input")
+    trouble = live.simulation.journal.trouble or drafts
     if live.had_trouble and not trouble:
         st.success("Everything is stored again.", icon=":material/cloud_done:")
     if trouble:
         live.had_trouble = True
-        waits = what_waits_to_be_stored(live.simulation, view)
+        waits = what_waits_to_be_stored(live.simulation, view, drafts)
         problem(
             f"Not everything is stored yet{f': {waits}' if waits else ''}. You can continue. The rest is stored "
             "in order as soon as the database responds. If the studio ends before that, it is lost.",

@@ -85,6 +85,7 @@ Flag: TypeAlias = Literal[
     "tried",
     "turn_menu_done",
     "unsaved_set",
+    "unstored_input",
     "unwritten",
     "without_drafts",
 ]

@@ -12,8 +12,10 @@ import pytest
 from sqlalchemy import event
 
 from app.live import session_store as shelves
+from app.live import storage_wait
 from app.live.live_sessions import LiveSession
 from app.live.session_store import STORE_VARIABLE, StoreOfServer, close_store, server_store
+from app.screens import page
 from simulator.store import JournalStore
 from tests.app.desk_sessions import CANCEL, begun, server_ends, waits
 from tests.app.page_driver import Tab
@@ -96,6 +98,27 @@ def test_typed_text_that_is_not_stored_is_named(path: Path) -> None:
     assert STORED_AGAIN in tab.run().words
     with closing(JournalStore.open(path)) as again:
         assert any("typed" in text for text in again.drafts(live.session_id).values())
+
+
+def test_what_the_page_did_not_wait_for_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page goes on before a text is stored, also one that came while it was drawn: it says so, and only as long."""
+    live = _begun()
+    tab = Tab(live.session_id)
+    monkeypatch.setattr(storage_wait, "KEEP_SECONDS", 0.0)
+    drawn = page._shown
+    late = ["while it was drawn"]
+
+    def shown(of: LiveSession | None) -> None:
+        drawn(of)
+        live.drafts.update({text: text for text in late})
+
+    with locked(path):
+        monkeypatch.setattr(page, "_shown", shown)
+        assert NOT_STORED in tab.run().words
+        assert "your last input" in tab.words
+    late.clear()
+    _store().keep_drafts()
+    assert STORED_AGAIN in tab.run().words
 
 
 def _store() -> JournalStore:
