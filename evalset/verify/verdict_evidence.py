@@ -12,6 +12,7 @@ from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_source import unset_variables
 from simulator.base.json_values import JsonObject
 from simulator.facts import Returned
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
@@ -32,6 +33,7 @@ class Evidence(NamedTuple):
         declared: Whether it is recorded how the tools were declared.
         raised: The error that the run ended with; empty where it came to its end.
         is_partial: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
+        unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -45,6 +47,7 @@ class Evidence(NamedTuple):
     declared: bool = True
     raised: str = ""
     is_partial: bool = False
+    unset: tuple[str, ...] = ()
 
 
 def evidence_of(
@@ -66,6 +69,7 @@ def evidence_of(
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
         is_partial=recorded.is_partial,
+        unset=unset_variables(config) if recorded.is_partial else (),
     )
 
 

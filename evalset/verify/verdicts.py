@@ -255,6 +255,8 @@ def _environment(
 
 _MAY_BE_UNCHANGED = "The agent may be unchanged: the trace does not contain the versions and the environment variables that it was made with. "
 
+_UNSET = "the agent's code reads environment variables that are not set here: "
+
 
 def _agent(
     divergence: Divergence, evidence: Evidence, why: str, *, is_whole: bool, is_noted: bool = True
@@ -271,6 +273,7 @@ def _agent(
             else []
         ),
         *(evidence.maybe_edited if not is_noted else ()),
+        *([f"{_UNSET}{', '.join(evidence.unset)}"] if evidence.unset else []),
     )
     theirs = divergence.pairs[0].actual
     has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".toml", ".md", ".txt", ".j2", ".
 """Of what agents are made: code, agent configs and prompts. Eval sets, which lie in the same folder, are JSON."""
 
 _NOT_OURS = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+
+_READS = re.compile(
+    r"""\bgetenv\s*\(\s*["'](\w+)["'] | \benviron(?:\.get\s*\(|\s*\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=]) | ["'](\w+)["']\s+(?:not\s+)?in\s+os\.environ\b""",
+    re.VERBOSE,
+)
+"""Where code asks for an environment variable by its name."""
 
 
 def source_of(config: SimulatedAgentConfig) -> Path | None:
@@ -58,6 +65,21 @@ def file_digest(file: Path) -> str:
 def _read(file: Path, *_: int) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def unset_variables(config: SimulatedAgentConfig, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the environment variables that the code of an agent asks for by name, and that are not set, sorted."""
+    place = source_of(config)
+    files = () if place is None else (file for file in _files(place) if file.suffix == ".py")
+    named = {name for file in files for found in _READS.findall(_text(file)) for name in found if name}
+    return tuple(sorted(name for name in named if name not in environ))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _file_of(tool: Any) -> Path | None:

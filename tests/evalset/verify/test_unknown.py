@@ -284,14 +284,16 @@ def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, v
 
 
 def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
-    """Another final response of an agent that makes the same moves is a change, also where an event of which nothing was kept follows."""
+    """Another final response is told, with what it may come from, also where an event of which nothing was kept follows."""
     events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
     written = traced(tmp_path, *events)
     assert verified(written, graph(tmp_path, "review, close")) == 0
     module = graph(tmp_path, "review, close") / "small" / "agent.py"
-    module.write_text(module.read_text().replace("Done:", "Not at all; nobody looked at"))
+    code = module.read_text().replace("Done:", "Not at all; nobody looked at")
+    module.write_text(f"import os\n{code}\nMODE, HOME = os.environ.get('DESK_MODE'), os.environ['HOME']\n")
     told = verifies(1, written, tmp_path / "agents").out
     assert "agent and the trace differ" in told
+    assert "not set here: DESK_MODE\n" in told
     assert "agent changed" not in told
     said = {"response": {"role": "model", "parts": [{"text": "Done: fine"}]}}
     (tmp_path / "told").mkdir()
