@@ -496,6 +496,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     if entry.own:
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
+    events = _without_chunks(case_id, events, missing)
     events = _with_replies(case_id, _with_answer(entry, events), missing)
     is_cut = entry.is_cut and is_told
     question = _question(events[-1]) if is_cut else None
@@ -546,6 +547,36 @@ def _with_end(events: Sequence[JsonObject]) -> list[JsonObject]:
     is_in_place = _is_empty(last) or _question(last) is not None
     kept, end = (events[:-1], last) if is_in_place else (events, {"author": asker.get("author")})
     return [*kept, {**end, "content": _dumped(_NOT_TOLD)}]
+
+
+def _without_chunks(case_id: str, events: Sequence[JsonObject], missing: _Missing) -> list[JsonObject]:
+    """Return the events without the pieces of a text that follows them whole, as a model streams it: each would be a turn of its own."""
+    kept: list[JsonObject] = []
+    for event in events:
+        whole, pieces, joined = _said_alone(event), list[str](), ""
+        for before in reversed(kept):
+            piece = _said_alone(before)
+            if not whole or piece is None or before.get("author") != event.get("author"):
+                break
+            pieces.append(piece)
+            joined = piece + joined
+            if joined == whole or not whole.endswith(joined):
+                break
+        if joined == whole and sum(map(bool, pieces)) > 1:
+            missing.of(case_id, "the pieces of a streamed text are left out, as the whole text follows")
+            del kept[-len(pieces) :]
+        kept.append(event)
+    return kept
+
+
+def _said_alone(event: JsonObject) -> str | None:
+    """Return the text of an event that holds nothing else; None where it does."""
+    content: Any = event.get("content") or {}
+    parts: Any = content.get("parts") or ()
+    is_text = all(part.keys() <= {"text", "thought_signature"} for part in parts) and not event.get(
+        "state_delta"
+    )
+    return "".join(part.get("text") or "" for part in parts) if is_text else None
 
 
 def _with_replies(case_id: str, events: Sequence[JsonObject], missing: _Missing) -> list[JsonObject]:

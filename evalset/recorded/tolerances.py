@@ -24,7 +24,7 @@ from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches,
 EVERY_TOOL = "*"
 _SEARCH_SECONDS = 0.2
 _MOST_GIVEN_UP = 3
-LONGEST_FORM = 500
+LONGEST_FORM = LONGEST_PATTERN
 """How long a regular expression may be that is proposed."""
 _WORD = re.compile(r"\s+|\S+")
 _MISSING: Any = object()

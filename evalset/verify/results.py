@@ -43,7 +43,8 @@ class Check(Value):
     """One thing that was looked at in a run.
 
     Attributes:
-        name: ADK's name of a metric, or one of ours: `final_session_state`, `stored_tool_responses`, `inner_tool_calls`, `response_word_overlap`.
+        name: ADK's name of a metric, or one of ours: `final_session_state`, `stored_tool_responses`, `inner_tool_calls`,
+            `response_word_overlap`, `response_words_of_code`.
         status: Whether it passed; `skipped` and `error` were not looked at, and say why in `detail`. A skipped check fails no run.
         score: From 0 to 1 (or as the metric has it); None where it was not looked at.
         threshold: The least score that passes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import importlib.util
 import re
 from collections import Counter
@@ -15,17 +16,30 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import spoken, with_spoken
 from evalset.golden_trace.steps import Step
+from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import Tolerance, as_recorded
-from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
-from evalset.verify.results import Check
+from evalset.verify.criteria import CODE_WORDS, OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
+from evalset.verify.results import Check, CheckStatus
 from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.session.adk_event_fields import parts_of
 
 _WORD = re.compile(r"\w+")
 _WITHOUT_ROUGE = (
     "ADK's response match needs google-adk[eval], which is not installed. Common words were counted instead"
 )
 _SHOWN = 120
+_OF_TIMES = frozenset(
+    name.casefold()
+    for names in (
+        calendar.day_name,
+        calendar.day_abbr,
+        calendar.month_name,
+        calendar.month_abbr,
+        ("am", "pm"),
+    )
+    for name in names
+)
 
 
 def trajectory(
@@ -125,13 +139,80 @@ def _overlap(pairs: Sequence[tuple[str, str]], threshold: float) -> Check:
 
 def word_overlap(one: str, other: str) -> float:
     """Return the harmonic mean of the shares of words that two texts have in common; 1 where neither has any."""
-    words, others = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    words, others = Counter(_words(one)), Counter(_words(other))
     if not words and not others:
         return 1.0
     return 2 * (words & others).total() / (words.total() + others.total())
 
 
 # ---------------------------------------------------------------- what ADK does not look at
+
+
+def code_words(
+    actual: Sequence[Invocation],
+    expected: Sequence[Invocation],
+    models: Sequence[Sequence[RecordedModelTurn]],
+    tolerances: Sequence[Tolerance] = (),
+) -> Check | None:
+    """Look for other words in final responses that the agent's code makes; None where models said them all as they are.
+
+    To a response match most words are enough: a decision that is turned round differs in one. Words with digits, and the names of
+    days and months, may be others each time. What a recorded model said is the model's, and how a golden words it is left to the match.
+
+    Args:
+        actual: The turns of the replay, with recorded models.
+        expected: Those of the golden.
+        models: What the models said in each turn.
+        tolerances: What may differ.
+    """
+    actual = responses_as_golden(actual, expected, tolerances)
+    told, scores = list[str](), list[float | None]()
+    for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
+        words = _words(spoken(one.final_response))
+        if number >= len(models) or words in _said(models[number]):
+            scores.append(None)
+            continue
+        other_words = _other_words(words, _words(spoken(other.final_response)))
+        scores.append(float(not other_words))
+        told += [f"turn {number + 1}: {other_words}"] if other_words else []
+    known = [score for score in scores if score is not None]
+    if not known:
+        return None
+    status: CheckStatus = "failed" if told else "passed"
+    return Check(
+        name=CODE_WORDS,
+        status=status,
+        score=min(known),
+        threshold=1.0,
+        turns=tuple(scores),
+        detail="; ".join(told),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _other_words(here: list[str], there: list[str]) -> str:
+    """Say which words one text has that another one has not; empty where these are none, or all such as may be others each time."""
+    ours, theirs = Counter(here), Counter(there)
+    more, less = _lasting(ours - theirs), _lasting(theirs - ours)
+    return f"{_quoted(more)} instead of {_quoted(less)}" if more or less else ""
+
+
+def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
+    """Return the words of each response of the models."""
+    contents = (response.get("content") for model in models for response in model.responses)
+    texts = (" ".join(str(part.get("text") or "") for part in parts_of(content)) for content in contents)
+    return [*map(_words, texts)]
+
+
+def _lasting(words: Counter[str]) -> list[str]:
+    return sorted(word for word in words if word not in _OF_TIMES and not any(map(str.isdigit, word)))
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return f'"{" ".join(words)}"'[:_SHOWN] if words else "nothing"
 
 
 def final_state(actual: JsonObject, expected: JsonObject, tolerances: Sequence[Tolerance] = ()) -> Check:

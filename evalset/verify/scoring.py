@@ -15,7 +15,15 @@ from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.cases_to_verify import ReadyCase, Unready
 from evalset.verify.config_criteria import asked_metric
-from evalset.verify.criteria import INNER, OVERLAP, RESPONSE, STATE, Criteria
+from evalset.verify.criteria import (
+    CODE_WORDS,
+    DEFAULT_RESPONSE,
+    INNER,
+    OVERLAP,
+    RESPONSE,
+    STATE,
+    Criteria,
+)
 from evalset.verify.divergence import Compared, first_divergence, first_of, inner_divergence
 from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
@@ -89,6 +97,8 @@ async def scored(
     made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
     inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
+    if models == "recorded":
+        checks += _code_words(each, replay, actual, expected, criteria)
     found = (*checks, *_inner_check(each, replay, inner, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
@@ -192,15 +202,28 @@ def _checks(
     return found
 
 
+def _code_words(
+    each: ReadyCase,
+    replay: CaseReplay,
+    actual: list[Invocation],
+    expected: list[Invocation],
+    criteria: Criteria,
+) -> list[Check]:
+    """Look closer at responses that the agent's code makes, where nobody asked for less than by default."""
+    if criteria.response is None or criteria.response < DEFAULT_RESPONSE or replay.error:
+        return []
+    found = run_checks.code_words(actual, expected, replay.models, each.recorded.tolerances)
+    return [] if found is None else [found]
+
+
 def _compared(found: Sequence[Check], criteria: Criteria, each: ReadyCase) -> Compared:
-    texts = next((check for check in found if check.name in {RESPONSE, OVERLAP}), None)
     state = next((check for check in found if check.name == STATE), None)
-    wrong = (
-        frozenset(
-            turn for turn, score in enumerate(texts.turns) if score is None or score < (texts.threshold or 0)
-        )
-        if texts is not None
-        else frozenset[int]()
+    wrong = frozenset(
+        turn
+        for check in found
+        if check.name in {RESPONSE, OVERLAP, CODE_WORDS}
+        for turn, score in enumerate(check.turns)
+        if (check.name != CODE_WORDS if score is None else score < (check.threshold or 0))
     )
     return Compared(
         criteria,

@@ -188,7 +188,7 @@ def _may_vary(result: RunResult) -> bool:
 def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     told = varying_words(found)
     sentence = (
-        f"{told[:1].upper()}{told[1:]}. Each run makes its own value here, although all responses are the same: the agent did not "
+        f"{told[:1].upper()}{told[1:]}. Replays with equal inputs differ here, as each run makes its own value: the agent did not "
         "change. Keep the proposed tolerances and the case passes."
     )
     evidence = tuple(one.line for one in found)

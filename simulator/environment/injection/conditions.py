@@ -15,7 +15,7 @@ from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.expressions import compiled
 
-LONGEST_PATTERN = 1_000
+LONGEST_PATTERN = 8_000
 """Characters that a regular expression may have."""
 
 _LARGEST_PATTERN = 50_000

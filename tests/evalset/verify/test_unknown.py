@@ -301,6 +301,30 @@ def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
     assert "agent and the trace differ" in verifies(1, answered, tmp_path / "agents").out
 
 
+def test_the_pieces_of_a_streamed_text_are_no_turns_of_their_own(tmp_path: Path, verifies: Ends) -> None:
+    """A trace of a streaming run has each piece as an event, and the whole text after them."""
+    pieces = [event("review", text=text) for text in ("fi", "", "ne")]
+    events = [
+        event("user", text="Go."),
+        *pieces,
+        event("review", text="fine"),
+        event("close", text="Done: fine"),
+    ]
+    verifies(0, traced(tmp_path, *events), graph(tmp_path, "review, close"))
+
+
+def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, verifies: Ends) -> None:
+    """One of many words differs, which a response match passes; a number, a date and the order of words may be others each time."""
+    told = "Expense report {} of {} was {} by the automatic check and its amount was noted in the books"
+    events = [event("user", text="Go."), event("review", text="fine")]
+    written = traced(tmp_path, *events, event("close", text=told.format(7, "March 3", "approved")))
+    for code, *now in ((0, 8, "April 2", "approved"), (1, 7, "March 3", "rejected")):
+        desk = DESK.replace("EDGES", "review, close").replace("Done: {node_input}", told.format(*now))
+        said = verifies(code, written, agent(tmp_path / "agents", desk).parent).out
+    assert 'turn 1: "rejected" instead of "approved"' in said
+    assert "gives a different final response" in said
+
+
 PLUGIN = """
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
