@@ -202,6 +202,7 @@ def test_what_cannot_be_evaluated_says_why(broken: Callable[[str], RunView]) -> 
     assert view.problem.endswith("RuntimeError: no such city")
 
 
+@pytest.mark.long
 def test_a_run_that_prints_without_end_is_ended(
     tmp_path: Path, broken: Callable[[str], RunView], monkeypatch: pytest.MonkeyPatch
 ) -> None:
