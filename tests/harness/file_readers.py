@@ -331,7 +331,7 @@ def document_of(content: bytes) -> Any:
         pass
     try:
         return yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError):
         return None
 
 

@@ -10,6 +10,7 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
@@ -62,6 +63,8 @@ sys.exit("google.adk" in sys.modules)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "usage: golden-trace studio" in done.stdout
+    ours = re.escape(f"golden-trace-studio {version('golden-trace-studio')}")
+    assert re.search(f"{ours}, google-adk 2.*Python 3", done.stdout)
 
 
 @pytest.mark.parametrize("word", ["nothing", "--nothing"])

@@ -58,22 +58,6 @@ def test_a_trace_is_exported_with_what_it_records(here: Path, ends: Ends) -> Non
     assert list(read_environment(written).cases) == ["traced"]
 
 
-@pytest.mark.long
-def test_a_case_is_added_with_what_is_recorded_and_a_free_id(here: Path, ends: Ends) -> None:
-    """The cases that are there stay byte for byte; the id that is taken becomes another, in both files."""
-    eval_set = Path(shutil.copy(DESK, here / "desk.evalset.json"))
-    shutil.copy(KEPT / "order_desk.environment.json", here / "desk.environment.json")
-    before = eval_set.read_text()
-    (eval_id,) = ids_in(eval_set)
-    told = json.loads(ends(0, "import", DESK, "--out", "desk.evalset.json", "--json").out)
-    assert told["eval_ids"] == [f"{eval_id}_2"]
-    assert told["environment"] == str(here / "desk.environment.json")
-    assert ids_in(eval_set) == [eval_id, f"{eval_id}_2"]
-    assert eval_set.read_text().startswith(before[: before.rindex("\n  ]")])
-    assert set(read_environment("desk.environment.json").cases) == {eval_id, f"{eval_id}_2"}
-    ends(0, "verify", "desk.evalset.json", "--models", "recorded")
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [

@@ -68,22 +68,6 @@ def written() -> tuple[list[str], dict[str, str]]:
     return steps, {hook["id"]: hook["entry"] for hook in hooks}
 
 
-@pytest.mark.long
-def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path, ends: Ends) -> None:
-    """The doctor and the replay are run as they stand, here by their functions; `pytest` is told what `verify` takes."""
-    ends(0, "init", "ci", "--agents-dir", project / "agents")
-    (install, doctor, test), lines = written()
-    assert shlex.split(install)[-4:] == ["golden-trace-studio", "pytest", "-r", "requirements.txt"]
-    program, *words = shlex.split(doctor)
-    ends(0, *words)
-    *start, options, m, golden, folder = shlex.split(test)
-    assert (program, " ".join(start)) == ("golden-trace", "python -m pytest --goldens")
-    assert (m, golden, folder) == ("-m", "golden", "tests/eval")
-    replay = shlex.split(options.removeprefix("--goldens-options="))
-    ends(0, "verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded")
-    assert lines == {"goldens": test, "goldens-doctor": doctor.removesuffix(" tests/eval")}
-
-
 @pytest.mark.parametrize(
     ("agent", "goldens", "option"),
     [

@@ -68,23 +68,6 @@ def first(script: Path) -> Path:
     return path
 
 
-@pytest.mark.long
-def test_a_run_in_which_a_person_confirms_is_completed(script: Path, tmp_path: Path) -> None:
-    """Where its environment could not be written, the same command writes it, and no second case."""
-    out = tmp_path / "one.evalset.json"
-    words: list[str | Path] = [NAME, "--script", script, "--out", out, *WORDS[2:]]
-    sidecar_of(out).write_text("{}")
-    assert run(*words) == 4
-    before = out.read_bytes()
-    assert run(*words) == 4
-    assert out.read_bytes() == before
-    sidecar_of(out).unlink()
-    assert run(*words) == 0
-    assert out.read_bytes() == before
-    assert len(read_environment(sidecar_of(out)).cases) == 1
-    assert '"confirmed": true' in sidecar_of(out).read_text()
-
-
 def moved(first: Path, folder: Path, form: str) -> Path:
     """Return a golden trace where a person plays it: beside its recording, or elsewhere as one file without what lies beside it."""
     recorded = read_environment(sidecar_of(first))

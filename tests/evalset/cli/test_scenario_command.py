@@ -128,7 +128,8 @@ def test_a_scenario_of_a_file_is_frozen_and_verifies(
     """By its number or ADK's id; the golden replays without a simulator, and its result is there as JSON."""
     words = [agent, "--scenario", scenarios(tmp_path), "--config", config(tmp_path), "--out", out]
     result = json.loads(run(0, *words, "--case", "2", "--json", "--eval-id", "other").out)
-    assert (result["eval_id"], result["turns"]) == ("other", 3)
+    assert (result["path"], result["eval_id"], result["turns"]) == (str(out), "other", 3)
+    assert (result["leftovers"], result["problems"]) == ([], [])
     adks = evalset.scenario_case(PLAN, app_name="talking", user_id="user", at=0.0).eval_id  # type: ignore[arg-type] # it is JSON
     run(0, *words, "--case", adks)
     rest = ["Message number 2.", "Message number 3."]

@@ -79,15 +79,6 @@ def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path:
     assert verify(copied, agents_dir=folder, criteria=Criteria(match="any_order")).status == "passed"
 
 
-def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_path: Path) -> None:
-    """Whatever the agent makes of it, the recorded world does not fit the query."""
-    edited = copied_set(kept, tmp_path, ("check C; wipe C", "check C; wipe D"))
-    found = divergence_of(the_run(verify(edited, agents_dir=agents(tmp_path))))
-    assert (found.turn, found.verdict) == (1, "user_changed")
-    (told,) = found.evidence
-    assert all(each in told for each in ("turn 2: ", "wipe C'", "wipe D'"))
-
-
 def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path, tmp_path: Path) -> None:
     """Where the agent then calls it in another way; one that it still calls as it did passes."""
     same_calls = agents(tmp_path / "one", CHANGED_TOOL)
