@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from evalset.kept_runs.run_files import keep_run
 from simulator.store import JournalStore, read_session
 from tests.evalset.cli.test_import_export import KEPT, a_session
 from tests.evalset.kept_runs.test_kept_runs import run_of
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"
 CI = (".gitattributes", ".github/workflows/goldens.yml", ".pre-commit-config.yaml")
@@ -40,7 +39,7 @@ class Row(NamedTuple):
 ROWS = (
     Row("golden-trace studio --agents-dir none", 2, "--agents-dir: .*none"),
     Row("golden-trace run order_desk --script order.yaml --out played.evalset.json --eval-id a", 0, "played.evalset.json: a", PLAYED),
-    Row("golden-trace run nobody --script order.yaml --out played.evalset.json", 2, "AGENT: .*'nobody'"),
+    Row("golden-trace run order_desk --script order.yaml --out a.json --otherwise odd", 2, "argument --otherwise: .*'odd'"),
     Row("golden-trace sessions --store sessions.db", 0, "finished .*order_desk"),
     Row("golden-trace sessions --store none.db", 2, "--store: .*none.db"),
     Row("golden-trace script finished --store sessions.db --out own.yaml", 0, "own.yaml: 1 turn", ("own.yaml",)),
@@ -114,8 +113,7 @@ def ended(
     def run(number: int) -> Ended:
         folder = Path(shutil.copytree(project, copies / str(number)))
         before = files_in(folder)
-        command = ["/bin/sh", "-e", "-c", ROWS[number].line]
-        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+        done = completed("/bin/sh", "-e", "-c", ROWS[number].line, folder=folder, environment=variables)
         return Ended(done.returncode, done.stdout + done.stderr, tuple(sorted(files_in(folder) - before)))
 
     with ThreadPoolExecutor(4) as pool:

@@ -195,7 +195,8 @@ def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
     assert verify(eval_set, agents_dir=tmp_path / "agents", models="recorded").status == "passed"
     assert run(agent, "--script", file, "--out", other, "--eval-id", "case", "--no-replay", "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["verified"], told["tolerances"]) == (None, [])
+    assert (told["verified"], told["tolerances"], told["leftovers"], told["problems"]) == (None, [], [], [])
+    assert (told["path"], told["eval_id"], told["turns"]) == (str(other), "case", 1)
     assert read_environment(sidecar_of(other)).cases["case"].tolerances == ()
 
 

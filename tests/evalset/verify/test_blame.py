@@ -35,13 +35,21 @@ from evalset.recorded.recording_files import put_cases, read_environment, sideca
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from evalset.verify.results import Divergence
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
+from tests.evalset.verify.desks import (
+    LOWER,
+    TWO_TURNS,
+    agents,
+    copied_set,
+    divergence_of,
+    recorded_set,
+    the_run,
+)
 from tests.simulator.base.drawn_json import put
 
 AGENT: dict[str, tuple[tuple[str, str], ...]] = {
     "the same": (),
     "calls another tool": (('return calls("wipe", order=order)', 'return calls("note", order=order)'),),
-    "other arguments": (("return calls(tool, order=order)", "return calls(tool, order=order.lower())"),),
+    "other arguments": (LOWER,),
     "another text": (('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"Done."'),),
     "a renamed tool": (
         ("def wipe(", "def erase("),

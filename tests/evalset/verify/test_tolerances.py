@@ -52,11 +52,11 @@ from tests.evalset.replay.asking import book, played
 from tests.evalset.replay.asking import kept as kept_of
 from tests.evalset.replay.test_inputs import final_text
 from tests.evalset.replay.test_inputs import the_run as one_run
-from tests.evalset.verify.desks import agents, copied_set, divergence_of, recorded_set, the_run
+from tests.evalset.verify.desks import LOWER, agents, copied_set, divergence_of, recorded_set, the_run
 from tests.harness.adk_process import run_adk_eval
+from tests.harness.tiny_agent import write_agent
 from tests.simulator.runtime.stage import Scripted, call, say
 
-LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 QUERIES = ("check A, check B; note A", "check C")
 
 
@@ -465,10 +465,8 @@ def test_plain_adk_eval_heeds_tolerances_of_final_responses(tmp_path: Path) -> N
     agent = stamped(nothing, text=lambda: " ".join(str(uuid.uuid4()) for _ in range(9)))
     eval_set = kept_of(played(agent, []), tmp_path)
     assert replays(eval_set, agent, keep=True).passed
-    folder = tmp_path / "agents" / "stage"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    (folder / "agent.py").write_text(VARYING.replace("ENVIRONMENT", repr(str(sidecar_of(eval_set)))))
+    source = VARYING.replace("ENVIRONMENT", repr(str(sidecar_of(eval_set))))
+    folder = write_agent(tmp_path / "agents" / "stage", source)
     config = eval_config(eval_set, criteria=Criteria(response=1.0))
     assert set(config["criteria"]) == {"tolerant_trajectory", "tolerant_response"}  # type: ignore[arg-type] # a JSON object
     root = {"PYTHONPATH": str(Path(__file__).parents[3])}
