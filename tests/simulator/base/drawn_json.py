@@ -26,6 +26,7 @@ def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     """Return a document with another value at a place: what a function makes of the value there, or the value that is given."""
     if not place:
         return new(value) if callable(new) else new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[place[0]] = put(copy[place[0]], place[1:], new)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
+    held = copy.get(place[0]) if isinstance(copy, dict) else copy[place[0]]
+    copy[place[0]] = put(held, place[1:], new)
     return copy

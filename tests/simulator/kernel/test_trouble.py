@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -271,24 +270,6 @@ def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
     studio.stdout.close()
     for each in {*group, child, template}:
         until_gone(each)
-
-
-@pytest.mark.long
-def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_of_its_own(
-    tmp_path: Path,
-) -> None:
-    """As a tool's server may."""
-    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", "True"))
-    kernel = Kernel(Path(sys.executable), tmp_path)
-    with ThreadPoolExecutor(1) as other:
-        asked = other.submit(kernel.ask, "load", of_folder(tmp_path.parent, tmp_path.name))
-        wait_until((tmp_path / "child.txt").exists, what="the child", seconds=PATIENCE)
-        kernel.kill()
-        with pytest.raises(KernelError):
-            asked.result(PATIENCE)
-    child = int((tmp_path / "child.txt").read_text())
-    until_gone(kernel.process_id)
-    until_gone(child)
 
 
 DAEMON = """
