@@ -13,7 +13,7 @@ from google.adk.code_executors import BaseCodeExecutor
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator import Simulation, SimulationError
-from simulator.facts import ToolAnswered, TurnStarted
+from simulator.facts import ModelAnswered, ToolAnswered, TurnStarted
 from simulator.scripts import Played, Script, ScriptAtWork, ScriptedSession, ScriptProgress, open_for_script
 from simulator.scripts.script_player import MOVED, STOPPED
 from simulator.session.history import FinalResponse, ToolError, ToolOutput
@@ -325,13 +325,15 @@ def test_what_the_script_lacks_waits_for_a_person_and_then_it_goes_on() -> None:
 
 
 def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
-    """While it asks; what it has done stays."""
+    """While it asks; what it has done stays, and is told to be its doing."""
     with at_work(desk(), LATE) as (simulation, work):
         work.stop()
         assert ended(work).stopped not in {"", MOVED, STOPPED}
         assert len(simulation.pending) == 1
         assert simulation.answer(simulation.pending[0], {}, wait=PATIENCE)
         assert len(simulation.pending) == 1
+        spoken = [fact for _, fact in simulation.journal.path() if isinstance(fact, ModelAnswered)]
+        assert [fact.provenance.by for fact in spoken] == ["script"]
 
 
 @pytest.mark.parametrize("how", [MOVED, STOPPED])
