@@ -59,6 +59,7 @@ from simulator.runtime.models.environment_model import configuration_of
 from simulator.scripts.script_text import ScriptError, read_script
 from simulator.store.errors import StoreError
 from simulator.store.session_files import read as read_session_file
+from tests.simulator.base.drawn_json import places
 
 FILES = Path(__file__).parents[1] / "conformance/files"
 
@@ -186,204 +187,99 @@ def _model_configuration(path: Path) -> object:
         return configuration_of(read_json(_text(path)))
 
 
-def _folder(path: Path) -> object:
-    return RuleSetFolder(path.parent).list()
+def _reader(
+    name: str,
+    given: tuple[str, Callable[[], bytes]],
+    read: Callable[[Path], object],
+    *errors: type[Exception],
+) -> FileReader:
+    return FileReader(name, *given, read, errors)
 
 
-_no_text = UnicodeDecodeError
+def _of_text(
+    name: str,
+    given: tuple[str, Callable[[], bytes]],
+    read: Callable[[str], object],
+    *errors: type[Exception],
+) -> FileReader:
+    return _reader(name, given, lambda path: read(_text(path)), *errors, UnicodeDecodeError)
+
+
+def _to_verify(path: Path) -> object:
+    return read_recorded_set(path, path.with_name("none"))
+
+
+_RULES = ("x.rules.json", _held("order_desk.rules.json"))
+_SET = ("x.evalset.json", _held("order_desk.evalset.json"))
+_ENVIRONMENT = ("x.environment.json", _held("order_desk.environment.json"))
+_SESSION = ("x.session.json", _held("finished.session.json"))
+_IN_YAML = _held("order_desk.script.yaml")
+_IN_PYTHON = ("x.py", _held("exports/simulation_python/simulation.py"))
+_OLD_FORM = ("x.test.json", _json(_OLD))
+_JUDGED = ("test_config.json", _json(_CRITERIA))
+_WITH_RECORDING = ("order_desk.evalset.json", "order_desk.environment.json")
+
 READERS: tuple[FileReader, ...] = (
-    FileReader(
-        "session file",
-        "x.session.json",
-        _held("finished.session.json"),
-        lambda p: read_session_file(_text(p)),
-        (StoreError, _no_text),
+    _of_text("session file", _SESSION, read_session_file, StoreError),
+    _of_text("journal", ("x.journal.json", _held("parallel.journal.json")), Journal.from_json, JournalError),
+    _of_text("rule set", _RULES, read_rule_set, RuleSetError),
+    _of_text("rule set, YAML", ("x.rules.yaml", _held("order_desk.rules.yaml")), read_rule_set, RuleSetError),
+    _reader("folder of rule sets", _RULES, lambda path: RuleSetFolder(path.parent).list()),
+    _of_text(
+        "ADK configuration", ("x.json", _json(_ADK_CONFIG)), read_environment_config, EnvironmentConfigError
     ),
-    FileReader(
-        "journal",
-        "x.journal.json",
-        _held("parallel.journal.json"),
-        lambda p: Journal.from_json(_text(p)),
-        (JournalError, _no_text),
-    ),
-    FileReader(
-        "rule set",
-        "x.rules.json",
-        _held("order_desk.rules.json"),
-        lambda p: read_rule_set(_text(p)),
-        (RuleSetError, _no_text),
-    ),
-    FileReader(
-        "rule set, YAML",
-        "x.rules.yaml",
-        _held("order_desk.rules.yaml"),
-        lambda p: read_rule_set(_text(p)),
-        (RuleSetError, _no_text),
-    ),
-    FileReader("folder of rule sets", "x.rules.json", _held("order_desk.rules.json"), _folder, ()),
-    FileReader(
-        "ADK configuration",
-        "x.json",
-        _json(_ADK_CONFIG),
-        lambda p: read_environment_config(_text(p)),
-        (EnvironmentConfigError, _no_text),
-    ),
-    FileReader(
-        "ADK configuration in Python",
-        "x.py",
-        _held("exports/simulation_python/simulation.py"),
-        lambda p: read_rule_set(_text(p)),
-        (RuleSetError, _no_text),
-    ),
-    FileReader(
-        "script",
-        "x.script.yaml",
-        _held("order_desk.script.yaml"),
-        lambda p: read_script(_text(p)),
-        (ScriptError, _no_text),
-    ),
-    FileReader(
-        "script, JSON",
-        "x.script.json",
-        _held("order_desk.script.json"),
-        lambda p: read_script(_text(p)),
-        (ScriptError, _no_text),
-    ),
-    FileReader(
-        "document",
-        "x.yaml",
-        _held("order_desk.script.yaml"),
-        lambda p: read_document(_text(p)),
-        (DocumentError, _no_text),
-    ),
-    FileReader(
-        "seed tables", "x.json", _json(_TABLES), lambda p: read_tables(_text(p)), (TablesError, _no_text)
-    ),
-    FileReader("environment data", "environment_data.json", _json(_TABLES), _data, (EnvironmentDataError,)),
-    FileReader(
-        "recording",
-        "x.json",
-        _json(_RECORDING),
-        lambda p: read_recording(_text(p)),
-        (RecordingError, _no_text),
-    ),
-    FileReader(
-        "recorded environment",
-        "x.environment.json",
-        _held("order_desk.environment.json"),
-        read_environment,
-        (RecordedEnvironmentError,),
-    ),
-    FileReader(
-        "recorded environment, in parts",
-        "x.environment.json",
-        _held("order_desk.environment.json"),
-        _stored,
-        (RecordedEnvironmentError,),
-    ),
-    FileReader(
-        "recorded environment, beside",
-        "x.environment.json",
-        _held("order_desk.environment.json"),
-        _beside,
-        (RecordedEnvironmentError,),
-    ),
-    FileReader(
-        "eval set, opened", "x.evalset.json", _held("order_desk.evalset.json"), open_set, (EvalSetError,)
-    ),
-    FileReader(
-        "eval set, appended",
-        "x.evalset.json",
-        _held("order_desk.evalset.json"),
-        lambda p: EvalSetWriter(p, "").eval_ids(),
-        (EvalSetError,),
-    ),
-    FileReader("eval set, facts", "x.evalset.json", _held("order_desk.evalset.json"), set_facts.facts_of, ()),
-    FileReader("eval set, imported", "x.evalset.json", _held("order_desk.evalset.json"), import_cases, ()),
-    FileReader(
+    _of_text("ADK configuration in Python", _IN_PYTHON, read_rule_set, RuleSetError),
+    _of_text("script", ("x.script.yaml", _IN_YAML), read_script, ScriptError),
+    _of_text("script, JSON", ("x.script.json", _held("order_desk.script.json")), read_script, ScriptError),
+    _of_text("document", ("x.yaml", _IN_YAML), read_document, DocumentError),
+    _of_text("seed tables", ("x.json", _json(_TABLES)), read_tables, TablesError),
+    _reader("environment data", ("environment_data.json", _json(_TABLES)), _data, EnvironmentDataError),
+    _of_text("recording", ("x.json", _json(_RECORDING)), read_recording, RecordingError),
+    _reader("recorded environment", _ENVIRONMENT, read_environment, RecordedEnvironmentError),
+    _reader("recorded environment, in parts", _ENVIRONMENT, _stored, RecordedEnvironmentError),
+    _reader("recorded environment, beside", _ENVIRONMENT, _beside, RecordedEnvironmentError),
+    _reader("eval set, opened", _SET, open_set, EvalSetError),
+    _reader("eval set, appended", _SET, lambda path: EvalSetWriter(path, "").eval_ids(), EvalSetError),
+    _reader("eval set, facts", _SET, set_facts.facts_of),
+    _reader("eval set, imported", _SET, import_cases),
+    _reader(
         "eval set, parted",
-        "x.evalset.json",
-        _held("order_desk.evalset.json"),
-        lambda p: imported_sets.apart(p.read_bytes()),
-        (RecordedEnvironmentError,),
+        _SET,
+        lambda path: imported_sets.apart(path.read_bytes()),
+        RecordedEnvironmentError,
     ),
-    FileReader(
-        "eval set, to verify",
-        "x.evalset.json",
-        _held("order_desk.evalset.json"),
-        lambda p: read_recorded_set(p, p.with_name("none")),
-        (VerifyError,),
-    ),
-    FileReader(
-        "eval set, scripts",
-        "x.evalset.json",
-        _held("order_desk.evalset.json"),
-        lambda p: read_cases(_text(p)),
-        (ScenarioError, _no_text),
-    ),
-    FileReader("dataset, imported", "x.json", _json(_DATASET), import_cases, ()),
-    FileReader(
-        "dataset, to verify",
-        "x.json",
-        _json(_DATASET),
-        lambda p: read_recorded_set(p, p.with_name("none")),
-        (VerifyError,),
-    ),
-    FileReader("ADK session", "x.session.json", _json(_ADK_SESSION), import_cases, ()),
-    FileReader("old form", "x.test.json", _json(_OLD), import_cases, ()),
-    FileReader("old form, opened", "x.test.json", _json(_OLD), open_set, (EvalSetError,)),
-    FileReader("session file, imported", "x.session.json", _held("finished.session.json"), import_cases, ()),
-    FileReader(
-        "archive, imported",
-        "x.zip",
-        _zipped("order_desk.evalset.json", "order_desk.environment.json", "finished.session.json"),
-        import_cases,
-        (),
-    ),
-    FileReader("archive, reviews", "x.zip", _zipped("order_desk.evalset.json"), brought_reviews, ()),
-    FileReader(
+    _reader("eval set, to verify", _SET, _to_verify, VerifyError),
+    _of_text("eval set, scripts", _SET, read_cases, ScenarioError),
+    _reader("dataset, imported", ("x.json", _json(_DATASET)), import_cases),
+    _reader("dataset, to verify", ("x.json", _json(_DATASET)), _to_verify, VerifyError),
+    _reader("ADK session", ("x.session.json", _json(_ADK_SESSION)), import_cases),
+    _reader("old form", _OLD_FORM, import_cases),
+    _reader("old form, opened", _OLD_FORM, open_set, EvalSetError),
+    _reader("session file, imported", _SESSION, import_cases),
+    _reader("archive, imported", ("x.zip", _zipped(*_WITH_RECORDING, "finished.session.json")), import_cases),
+    _reader("archive, reviews", ("x.zip", _zipped("order_desk.evalset.json")), brought_reviews),
+    _reader(
         "archive, played",
-        "x.zip",
-        _zipped("order_desk.evalset.json", "order_desk.environment.json"),
-        lambda p: text_of_upload(p.read_bytes()),
-        (ValueError,),
+        ("x.zip", _zipped(*_WITH_RECORDING)),
+        lambda path: text_of_upload(path.read_bytes()),
+        ValueError,
     ),
-    FileReader(
-        "eval set, to complete", "x.evalset.json", _held("order_desk.evalset.json"), unrecorded_cases, ()
+    _reader("eval set, to complete", _SET, unrecorded_cases),
+    _reader(
+        "model configuration", ("x.json", _json(_MODEL)), _model_configuration, SimulationError, ValueError
     ),
-    FileReader(
-        "model configuration",
-        "x.json",
-        _json(_MODEL),
-        _model_configuration,
-        (SimulationError, ValueError),
+    _reader(
+        "results", ("x.json", _json(_RESULTS)), lambda path: read_results(path.read_bytes()), ResultsError
     ),
-    FileReader("results", "x.json", _json(_RESULTS), lambda p: read_results(p.read_bytes()), (ResultsError,)),
-    FileReader("kept run", "x.json", _json(_KEPT), read_run, (KeptRunError,)),
-    FileReader("reviews", "x.review.json", _json(_REVIEWS), _reviews, ()),
-    FileReader(
-        "criteria",
-        "test_config.json",
-        _json(_CRITERIA),
-        lambda p: check(read_criteria(config_files.load(p) or "")),
-        (ConfigError,),
+    _reader("kept run", ("x.json", _json(_KEPT)), read_run, KeptRunError),
+    _reader("reviews", ("x.review.json", _json(_REVIEWS)), _reviews),
+    _reader(
+        "criteria", _JUDGED, lambda path: check(read_criteria(config_files.load(path) or "")), ConfigError
     ),
-    FileReader("criteria, to verify", "test_config.json", _json(_CRITERIA), criteria_of, (VerifyError,)),
-    FileReader(
-        "scenarios",
-        "x.json",
-        _json(_SCENARIOS),
-        lambda p: read_scenarios(_text(p)),
-        (ScenarioError, _no_text),
-    ),
-    FileReader("doctor", "x.evalset.json", _held("order_desk.evalset.json"), lambda p: examine([p]), ()),
-    FileReader(
-        "doctor, recording",
-        "x.environment.json",
-        _held("order_desk.environment.json"),
-        lambda p: examine([p]),
-        (),
-    ),
+    _reader("criteria, to verify", _JUDGED, criteria_of, VerifyError),
+    _of_text("scenarios", ("x.json", _json(_SCENARIOS)), read_scenarios, ScenarioError),
+    _reader("doctor", _SET, lambda path: examine([path])),
+    _reader("doctor, recording", _ENVIRONMENT, lambda path: examine([path])),
 )
 
 
@@ -407,17 +303,6 @@ _WRONG: tuple[Any, ...] = (
     1e308,
     [[]],
 )
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of all values in a document."""
-    yield path
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from places(inner, (*path, name))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from places(inner, (*path, number))
 
 
 def at(value: Any, path: tuple[Any, ...]) -> Any:
@@ -446,7 +331,7 @@ def document_of(content: bytes) -> Any:
         pass
     try:
         return yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError):
         return None
 
 
@@ -505,7 +390,7 @@ def _filled(document: Any, path: tuple[Any, ...], entry: str, size: int) -> byte
 def mutants(content: bytes, rng: random.Random) -> Iterator[tuple[str, bytes]]:
     """Yield hostile files made of a valid one, without end."""
     document = document_of(content)
-    where = [] if document is None else list(places(document))
+    where = [] if document is None else places(document)
     while True:
         kind = rng.choice(_BYTE_KINDS if not where else (*_BYTE_KINDS, *_KINDS))
         yield kind, _MUTANTS[kind](content, document, where, rng)
@@ -611,18 +496,6 @@ def _wrapped(content: bytes, *_: Any) -> bytes:
     ))  # fmt: skip
 
 
-_KINDS: tuple[str, ...] = (
-    "types",
-    "constants",
-    "huge numbers",
-    "surrogates",
-    "deep",
-    "repeated",
-    "removed",
-    "doubled",
-    "versions",
-    "huge texts",
-)
 _BYTE_KINDS: tuple[str, ...] = ("cut", "damaged", "inserted", "wrapped")
 _MUTANTS: dict[str, Callable[[bytes, Any, list[Any], random.Random], bytes]] = {
     "types": _flipped,
@@ -646,6 +519,7 @@ _MUTANTS: dict[str, Callable[[bytes, Any, list[Any], random.Random], bytes]] = {
     "inserted": _inserted,
     "wrapped": _wrapped,
 }
+_KINDS = tuple(kind for kind in _MUTANTS if kind not in _BYTE_KINDS)
 
 
 # ---------------------------------------------------------------- read, in a process with a limit of its memory

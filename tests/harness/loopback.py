@@ -144,11 +144,6 @@ def gemini_call(name: str, **arguments: Any) -> Any:
     return {"functionCall": {"name": name, "args": arguments}}
 
 
-def gemini_error(status: int, word: str, message: str) -> Reply:
-    """Answer with an error of Google's APIs."""
-    return Reply({"error": {"code": status, "message": message, "status": word}}, status)
-
-
 # ---------------------------------------------------------------- OpenAI's words
 
 

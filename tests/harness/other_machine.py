@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import selectors
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from simulator.runtime.adk import private_network
-from tests.harness.processes import quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
+from tests.harness.tiny_agent import write_agent
 
 HOST, NAME, PORT = "192.0.2.1", "tools.example.com", 7001
 DNS = 53
@@ -176,11 +176,7 @@ root_agent = LlmAgent(name="clerk", model="gemini-2.5-flash", before_agent_callb
 def write_project(folder: Path, ways: Sequence[str]) -> Path:
     """Write an agent that tries to reach another machine, with a case for each way and its recording; return the eval set."""
     ports = {"import": AT_IMPORT, "listing": LISTING, **{way: port_of(way) for way in (*REFUSED, *HERE)}}
-    home = folder / "clerk"
-    home.mkdir(parents=True)
-    (home / "__init__.py").write_text("from . import agent\n")
-    (home / "agent.py").write_text(AGENT.format(host=HOST, name=NAME, ports=ports, here=HERE))
-
+    home = write_agent(folder / "clerk", AGENT.format(host=HOST, name=NAME, ports=ports, here=HERE))
     eval_set = home / "reach.evalset.json"
     cases, recorded = zip(*map(_case, ways), strict=True)
     eval_set.write_text(json.dumps({"eval_set_id": "reach", "eval_cases": cases}))
@@ -252,14 +248,8 @@ def run_among(command: Sequence[str | Path], folder: Path | None = None) -> dict
     Returns:
         `reached`: the ports of theirs that something reached; `code`, `output` and `errors` of the command.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", __name__, *map(str, command)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=folder,
-        env=quiet_environment() | {"PYTHONPATH": str(Path(__file__).parents[2])},
-    )
+    variables = quiet_environment(PYTHONPATH=str(REPOSITORY))
+    done = completed(sys.executable, "-m", __name__, *command, folder=folder, environment=variables)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -267,8 +257,7 @@ def run_among(command: Sequence[str | Path], folder: Path | None = None) -> dict
 def can_part_networks() -> bool:
     """Return whether this system lets a process have a network of its own."""
     asked = "from simulator.runtime.adk import private_network as one; one.enter(); print(one.network_use().not_checked)"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    return not done.stdout.strip()
+    return completed(sys.executable, "-c", asked).stdout == "\n"
 
 
 def main(command: list[str]) -> None:
@@ -280,7 +269,7 @@ def main(command: list[str]) -> None:
     taking = threading.Thread(target=_take_down, args=(found, its))
     taking.start()
     ours.recv(5)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = completed(*command)
     ours.send(b"end")
     taking.join()
     told = {

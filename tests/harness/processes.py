@@ -105,6 +105,13 @@ def quiet_environment(**more: str) -> dict[str, str]:
     return kept | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONUNBUFFERED": "1"} | more
 
 
+def completed(
+    *command: str | Path, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, by default where this process is and with its variables; return what it wrote and its code."""
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
 class Start(Protocol):
     """Starts a command in `folder`, in a group of its own, with all that it prints appended to `log`."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentSettings, catalogue_for
+from tests.harness.tiny_agent import write_agent
 
 NAME = "stepper"
 
@@ -56,9 +57,5 @@ def write_stepping_agent(agents_dir: Path, *, remembers: bool = True) -> Simulat
     One that does not remember the turns before is played in time that grows with its turns only: ADK puts a whole
     conversation together for each of the model's turns.
     """
-    folder = agents_dir / NAME
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    contents = "default" if remembers else "none"
-    (folder / "agent.py").write_text(_SOURCE.replace("CONTENTS", contents))
+    write_agent(agents_dir / NAME, _SOURCE.replace("CONTENTS", "default" if remembers else "none"))
     return catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)).config(NAME)

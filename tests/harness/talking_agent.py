@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.harness.tiny_agent import write_agent
+
 _SOURCE = '''
 """Says again what it was told. Its module knows a model by the name talker-1, which plays a user."""
 
@@ -61,11 +63,7 @@ def messages(eval_metric, actual_invocations, expected_invocations, conversation
 
 def write_talking_agent(agents_dir: Path) -> Path:
     """Write the agent `talking` in ADK's convention and return its folder."""
-    folder = agents_dir / "talking"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    (folder / "agent.py").write_text(_SOURCE)
-    return folder
+    return write_agent(agents_dir / "talking", _SOURCE)
 
 
 def write_counting_metric(folder: Path) -> str:

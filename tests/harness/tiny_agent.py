@@ -1,4 +1,4 @@
-"""Writes the smallest real agent that calls a tool, and an eval set that it fulfils."""
+"""Writes agents in folders, as ADK has them; the smallest real one that calls a tool, and an eval set that it fulfils."""
 
 from __future__ import annotations
 
@@ -40,13 +40,17 @@ root_agent = LlmAgent(name="adder", model=Adder(), instruction="Add what you are
 '''
 
 
+def write_agent(folder: Path, source: str) -> Path:
+    """Write a folder of ADK's convention for an agent with this source, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "__init__.py").write_text("from . import agent\n")
+    (folder / "agent.py").write_text(source)
+    return folder
+
+
 def write_tiny_agent(agents_dir: Path, name: str = "adder") -> Path:
     """Write the agent's folder in ADK's convention and return its path."""
-    folder = agents_dir / name
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    (folder / "agent.py").write_text(_SOURCE)
-    return folder
+    return write_agent(agents_dir / name, _SOURCE)
 
 
 def write_tiny_eval_set(path: Path, *, second: int = 3) -> Path:

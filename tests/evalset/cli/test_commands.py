@@ -6,11 +6,9 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +17,10 @@ import pytest
 from evalset.cli.main import COMMANDS
 from evalset.kept_runs.run_files import keep_run
 from simulator.store import JournalStore, read_session
+from tests.evalset.cli.test_import_export import KEPT, a_session
 from tests.evalset.kept_runs.test_kept_runs import run_of
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
-KEPT = REPOSITORY / "tests" / "conformance" / "files"
 EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"
 CI = (".gitattributes", ".github/workflows/goldens.yml", ".pre-commit-config.yaml")
 PLAYED = ("played.environment.json", "played.evalset.json")
@@ -39,11 +37,9 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("golden-trace --version", 0, f"golden-trace-studio {version('golden-trace-studio')}, google-adk 2.*Python 3"),
-    Row("golden-trace nothing", 2, "'nothing'"),
     Row("golden-trace studio --agents-dir none", 2, "--agents-dir: .*none"),
     Row("golden-trace run order_desk --script order.yaml --out played.evalset.json --eval-id a", 0, "played.evalset.json: a", PLAYED),
-    Row("golden-trace run nobody --script order.yaml --out played.evalset.json", 2, "AGENT: .*'nobody'"),
+    Row("golden-trace run order_desk --script order.yaml --out a.json --otherwise odd", 2, "argument --otherwise: .*'odd'"),
     Row("golden-trace sessions --store sessions.db", 0, "finished .*order_desk"),
     Row("golden-trace sessions --store none.db", 2, "--store: .*none.db"),
     Row("golden-trace script finished --store sessions.db --out own.yaml", 0, "own.yaml: 1 turn", ("own.yaml",)),
@@ -62,10 +58,7 @@ ROWS = (
     Row("golden-trace export orders.evalset.json --form evalset --metrics", 2, "--metrics .*--form dataset"),
     Row("golden-trace init ci", 0, "goldens.yml", CI),
     Row("golden-trace init ci --folder none", 2, "--folder: .*none"),
-    Row("python -m simulator script finished.session.json", 0, "format: golden-trace-studio/script"),
     Row("python -m simulator walk", 2, "'walk'"),
-    Row("python -m evalset doctor --codes", 0, "unknown-tool +error"),
-    Row("python -m evalset verity", 2, "'verity'"),
 )  # fmt: skip
 """The studio that starts and answers is in `test_golden_trace.py`. What needs ADK to be refused is refused by each command's own tests."""
 
@@ -92,9 +85,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = JournalStore.open(folder / "sessions.db")
     store.begin(read_session(session.read_text()), owner="local", agent_key="order_desk")
     store.close()
-    parts = {"user": "Hello.", "desk": "Good morning."}
-    events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
-    (folder / "chat.json").write_text(json.dumps({"id": "chat", "appName": "desk", "events": events}))
+    (folder / "chat.json").write_text(json.dumps(a_session("chat")))
     return folder
 
 
@@ -122,8 +113,7 @@ def ended(
     def run(number: int) -> Ended:
         folder = Path(shutil.copytree(project, copies / str(number)))
         before = files_in(folder)
-        command = ["/bin/sh", "-e", "-c", ROWS[number].line]
-        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+        done = completed("/bin/sh", "-e", "-c", ROWS[number].line, folder=folder, environment=variables)
         return Ended(done.returncode, done.stdout + done.stderr, tuple(sorted(files_in(folder) - before)))
 
     with ThreadPoolExecutor(4) as pool:

@@ -27,6 +27,7 @@ from tests.evalset.doctor.examples import (
     put,
 )
 from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+from tests.harness.tiny_agent import write_agent
 
 AGENT = '''
 from google.adk.agents import LlmAgent
@@ -51,11 +52,7 @@ def run(code: int, *words: str | Path) -> str:
 
 def an_agent(folder: Path, tool: str = "look_up") -> Path:
     """Write an agent with one tool."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    text = AGENT.replace("look_up", tool).replace('"desk"', f'"{folder.name}"')
-    (folder / "agent.py").write_text(text)
-    return folder
+    return write_agent(folder, AGENT.replace("look_up", tool).replace('"desk"', f'"{folder.name}"'))
 
 
 def a_call_of(folder: Path, tool: str, **session: str) -> Path:

@@ -18,7 +18,7 @@ from evalset.cli.shell_lines import AgentWords, program, shown_commands
 from evalset.recorded.recording_export import replay_lines
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 DESK = REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json"
 CASE = "order_desk_case"
@@ -92,14 +92,8 @@ def test_an_id_that_looks_like_an_option_is_none(eval_id: str) -> None:
 def shell(commands: str, folder: Path, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
     """Paste commands into a fresh shell in a folder: each has to pass, or the last one to end with a code."""
     bare = {name: value for name, value in quiet_environment(**variables).items() if name != "VIRTUAL_ENV"}
-    done = subprocess.run(
-        ["/bin/sh", "-e", "-c", commands],
-        cwd=folder,
-        env=bare | {"PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    variables = bare | {"PATH": "/usr/bin:/bin"}
+    done = completed("/bin/sh", "-e", "-c", commands, folder=folder, environment=variables)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -156,8 +150,8 @@ def test_plain_adk_eval_passes_with_the_three_lines(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.process
 def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
-    """The agent's Gemini has no key, so its recorded turns are used, and the output says so; names may hold spaces."""
-    file = tmp_path / "my agents" / "desks.py"
+    """The agent's Gemini has no key, so its recorded turns are used, and the output says so; a path may hold a quote, a space and the sign that parts the name."""
+    file = tmp_path / "it's #1" / "desks.py"
     file.parent.mkdir()
     file.write_text(CONFIGS)
     eval_set = tmp_path / "sets" / "desk.evalset.json"

@@ -1,4 +1,4 @@
-"""The console command `golden-trace`: which commands it has, how it starts the studio, and that it works from any folder."""
+"""The console command `golden-trace`: its commands, what is meant by words that are nearly right, how it starts the studio, and that it works from any folder."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
 import pytest
 
+from evalset.cli.agent_and_file import agent_and_file
 from evalset.cli.main import COMMANDS
 from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
 from tests.evalset.ending import Ends
-from tests.harness.processes import REPOSITORY, quiet_environment, serve
+from tests.harness.processes import REPOSITORY, completed, quiet_environment, serve
 
 _MAIN = "import sys; from golden_trace import main; sys.exit(main())"
 PROGRAM = Path(sys.executable).with_name("golden-trace")
@@ -59,9 +61,11 @@ for arguments in (["sessions", "--help"], ["sessions", "--store", "none.db"], ["
         main(arguments)
 sys.exit("google.adk" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = completed(sys.executable, "-c", script)
     assert done.returncode == 0, done.stderr
     assert "usage: golden-trace studio" in done.stdout
+    ours = re.escape(f"golden-trace-studio {version('golden-trace-studio')}")
+    assert re.search(f"{ours}, google-adk 2.*Python 3", done.stdout)
 
 
 @pytest.mark.parametrize("word", ["nothing", "--nothing"])
@@ -156,10 +160,8 @@ def test_an_installation_offers_its_packages_behind_those_of_a_project(
     assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
 
     def run(code: str, *words: str, folder: Path = tmp_path) -> str:
-        command = [str(installed), "-c", code, *words]
-        done = subprocess.run(
-            command, cwd=folder, env=quiet_environment(), text=True, capture_output=True, check=True
-        )
+        done = completed(installed, "-c", code, *words, folder=folder, environment=quiet_environment())
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
     run("from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig")
@@ -189,3 +191,53 @@ def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: 
         assert (
             "Network URL" not in served.output
         )  # it listens on localhost alone, as the studio's configuration says
+
+
+DESK = str(REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("verfy", DESK), "verify"),
+        (("eval", "ordr_desk", DESK), "order_desk"),
+        (("run", "ordr_desk", "--script", DESK, "--out", "played.evalset.json"), "order_desk"),
+        (("eval", "./biling", DESK), "billing?"),
+        (("verify", DESK, "--case", "order_desk_cas"), "order_desk_case"),
+        (("eval", "order_desk", DESK, "--case", "order_desk_cas"), "order_desk_case"),
+        (("run", "order_desk", "--script", DESK, "--case", "order_desk_cas", "--out", "played.evalset.json"), "order_desk_case"),
+        (("export", DESK, "--form", "pytest", "--case", "order_desk_cas"), "order_desk_case"),
+    ],
+)  # fmt: skip
+def test_what_was_meant_is_named(words: tuple[str, ...], meant: str, here: Path, ends: Ends) -> None:
+    """A command, an agent, its folder, a case."""
+    (here / "billing").mkdir()
+    assert f"did you mean {meant}" in ends(2, *words).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("verify", DESK, "nobody_there"), marks=pytest.mark.long),
+        ("verify", "nobody_there", "--models", "recorded", DESK),
+        ("eval", "nobody_there", DESK),
+        ("eval", DESK, "nobody_there"),
+        ("run", "nobody_there", DESK, "--out", "played.evalset.json"),
+        ("run", DESK, "nobody_there", "--out", "played.evalset.json"),
+    ],
+)
+def test_agent_and_set_stand_in_either_order(words: tuple[str, ...], here: Path, ends: Ends) -> None:
+    """It is the agent that is not found, wherever it stands."""
+    assert "'nobody_there' not found" in "".join(ends(2, *words))
+
+
+def test_an_agent_stands_once(ends: Ends) -> None:
+    """Next to the set or in its option."""
+    said = ends(2, "verify", DESK, "order_desk", "--agent", "order_desk").err
+    assert "not allowed with --agent" in said
+
+
+def test_two_files_of_data_stay_in_their_order() -> None:
+    """An agent may be a file of configs."""
+    assert agent_and_file("root_agent.yaml", "set.json") == ("root_agent.yaml", Path("set.json"))
+    assert agent_and_file("set.json", "agents.py#one") == ("agents.py#one", Path("set.json"))

@@ -7,8 +7,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-from evalset import EXPORT_FORMS, import_cases
+from evalset import EXPORT_FORMS
 from evalset.cli.export_command import FORMS
 from evalset.editing.case_reviews import CaseReview, has_changed_since
 from evalset.editing.reviews_beside import open_reviews, reviews_text
@@ -26,7 +24,8 @@ from simulator.base.documents import LIMITS
 from tests.evalset.doctor.examples import a_case, a_set, a_turn
 from tests.evalset.ending import Ends
 from tests.evalset.importing.test_dataset_cases import a_trace
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY
+from tests.simulator.base.drawn_json import put as changed
 
 KEPT = REPOSITORY / "tests" / "conformance" / "files"
 DESK = KEPT / "order_desk.evalset.json"
@@ -58,22 +57,6 @@ def test_a_trace_is_exported_with_what_it_records(here: Path, ends: Ends) -> Non
     assert list(read_environment(written).cases) == ["traced"]
 
 
-@pytest.mark.long
-def test_a_case_is_added_with_what_is_recorded_and_a_free_id(here: Path, ends: Ends) -> None:
-    """The cases that are there stay byte for byte; the id that is taken becomes another, in both files."""
-    eval_set = Path(shutil.copy(DESK, here / "desk.evalset.json"))
-    shutil.copy(KEPT / "order_desk.environment.json", here / "desk.environment.json")
-    before = eval_set.read_text()
-    (eval_id,) = ids_in(eval_set)
-    told = json.loads(ends(0, "import", DESK, "--out", "desk.evalset.json", "--json").out)
-    assert told["eval_ids"] == [f"{eval_id}_2"]
-    assert told["environment"] == str(here / "desk.environment.json")
-    assert ids_in(eval_set) == [eval_id, f"{eval_id}_2"]
-    assert eval_set.read_text().startswith(before[: before.rindex("\n  ]")])
-    assert set(read_environment("desk.environment.json").cases) == {eval_id, f"{eval_id}_2"}
-    ends(0, "verify", "desk.evalset.json", "--models", "recorded")
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -96,11 +79,7 @@ def test_any_value_that_adk_takes_is_imported(
 ) -> None:
     """One odd value of a case does not keep it, or the others, from being imported; ADK reads what is written."""
     case = a_case("one", session_input={"app_name": "desk", "user_id": "u", "state": {}})
-    at: Any = case
-    for step in place[:-1]:
-        at = at[step]
-    at[place[-1]] = value
-    put("odd.evalset.json", case, a_case("two"))
+    put("odd.evalset.json", changed(case, place, value), a_case("two"))
     ends(0, "import", "odd.evalset.json", "--out", "new.evalset.json")
     assert len(ids_in(here / "new.evalset.json")) == 2
 
@@ -284,41 +263,6 @@ def test_what_cannot_be_exported_says_why(here: Path, arguments: list[str], says
     """Bad input; nothing is written."""
     assert re.search(says, ends(2, "export", DESK, *arguments).err)
     assert list(here.iterdir()) == []
-
-
-CONFIGS = """
-import dataclasses
-from simulator import demo_agent
-AGENTS = [
-    dataclasses.replace(demo_agent("order_desk"), name="First"),
-    dataclasses.replace(demo_agent("travel_planner"), name="Second"),
-]
-"""
-
-
-@pytest.mark.long
-@pytest.mark.process
-def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here: Path, ends: Ends) -> None:
-    """From another folder, with the agent's file under a path with a space, a quote and the sign that parts the name."""
-    odd = here / "it's #1"
-    odd.mkdir()
-    (odd / "configs.py").write_text(CONFIGS)
-    agent = str(Path("it's #1/configs.py#First"))
-    ends(0, "export", DESK, "--form", "pytest", "--out", "tests", "--agent", agent)
-    elsewhere = here / "elsewhere"
-    elsewhere.mkdir()
-    test = here / "tests" / "test_order_desk.py"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
-        cwd=elsewhere,
-        env=quiet_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "1 passed" in done.stdout
-    assert import_cases(here / "tests").cases
 
 
 @pytest.mark.parametrize(

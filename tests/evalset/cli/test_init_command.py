@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from evalset.cli.init_command import NAMED_HUNKS
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
 from tests.evalset.ending import Ends
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
+from tests.harness.tiny_agent import write_agent
 
 WORKFLOW, HOOKS, ATTRIBUTES = (
     Path(".github/workflows/goldens.yml"),
@@ -53,9 +53,7 @@ def shell(line: str, code: int | None = 0, **environment: str) -> str:
         PYTEST_PLUGINS="golden_trace",
         **environment,
     )
-    done = subprocess.run(
-        ["bash", "-c", line], env=there, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = completed("bash", "-c", line, environment=there)
     assert (done.returncode == 0) is (code == 0), done.stdout + done.stderr
     return done.stdout
 
@@ -66,22 +64,6 @@ def written() -> tuple[list[str], dict[str, str]]:
     hooks: Any = yaml.safe_load(HOOKS.read_text())["repos"][0]["hooks"]
     steps = [step["run"] for step in workflow["jobs"]["goldens"]["steps"] if "run" in step]
     return steps, {hook["id"]: hook["entry"] for hook in hooks}
-
-
-@pytest.mark.long
-def test_the_commands_are_those_of_this_program_and_of_its_plugin(project: Path, ends: Ends) -> None:
-    """The doctor and the replay are run as they stand, here by their functions; `pytest` is told what `verify` takes."""
-    ends(0, "init", "ci", "--agents-dir", project / "agents")
-    (install, doctor, test), lines = written()
-    assert shlex.split(install)[-4:] == ["golden-trace-studio", "pytest", "-r", "requirements.txt"]
-    program, *words = shlex.split(doctor)
-    ends(0, *words)
-    *start, options, m, golden, folder = shlex.split(test)
-    assert (program, " ".join(start)) == ("golden-trace", "python -m pytest --goldens")
-    assert (m, golden, folder) == ("-m", "golden", "tests/eval")
-    replay = shlex.split(options.removeprefix("--goldens-options="))
-    ends(0, "verify", "tests/eval/desk.evalset.json", *replay, "--models", "recorded")
-    assert lines == {"goldens": test, "goldens-doctor": doctor.removesuffix(" tests/eval")}
 
 
 @pytest.mark.parametrize(
@@ -99,11 +81,9 @@ def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
 ) -> None:
     """Without `--agents-dir`, too, so that calls are checked against the tools; the option works as it stands."""
     root = here
-    for folder in (root / agent, root / goldens):
-        folder.mkdir(parents=True, exist_ok=True)
+    (root / goldens).mkdir(parents=True, exist_ok=True)
     code = 'from google.adk.agents import LlmAgent\n\nroot_agent = LlmAgent(name="desk", model="none")\n'
-    (root / agent / "agent.py").write_text(code)
-    (root / agent / "__init__.py").write_text("from . import agent\n")
+    write_agent(root / agent, code)
     (root / goldens / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
     if agent == "desk_app":
         (root / "agents-cli-manifest.yaml").write_text("agent_directory: desk_app\n")

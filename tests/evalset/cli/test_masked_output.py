@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalset.cli.main import main
+from tests.harness.tiny_agent import write_agent
 from tests.simulator.base.planted_secrets import ENVIRONMENT, LINES, SECRETS, leaks
 
 AGENT = '''
@@ -50,10 +51,7 @@ SCRIPT = (
 
 def desk(folder: Path, *, callback: str) -> Path:
     """Write an agent whose tool raises each kind of secret; a callback hands the error to the model, or the turn ends."""
-    home = folder / "desk"
-    home.mkdir(parents=True)
-    (home / "__init__.py").write_text("from . import agent\n")
-    (home / "agent.py").write_text(AGENT.replace("CALLBACK", callback))
+    home = write_agent(folder / "desk", AGENT.replace("CALLBACK", callback))
     (home / "texts.json").write_text(json.dumps({kind: text for kind, (text, _) in SECRETS.items()}))
     return home
 

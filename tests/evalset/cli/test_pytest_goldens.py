@@ -20,7 +20,7 @@ from evalset.verify import verify
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import write_desk
 from tests.evalset.verify.desks import agents, copied_set, recorded_set
-from tests.harness.processes import quiet_environment
+from tests.harness.processes import completed, quiet_environment
 
 OWN = """
 import sys
@@ -64,15 +64,7 @@ def ran(project: Path, *words: str, inside: Sequence[str] = ()) -> subprocess.Co
     started = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *words]
     environment = quiet_environment(NO_MODEL="1")
     environment.pop("PYTHONPATH", None)
-    return subprocess.run(
-        started,
-        cwd=project.joinpath(*inside),
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return completed(*started, folder=project.joinpath(*inside), environment=environment)
 
 
 @pytest.mark.process

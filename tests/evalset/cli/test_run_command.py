@@ -57,23 +57,6 @@ def said(script: Path, out: Path, ends: Ends) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.long
-def test_each_step_is_told_and_nothing_else(
-    script: Path, out: Path, said: Callable[..., str], ends: Ends
-) -> None:
-    """Where no terminal is, there is a plain line for each step; none with --quiet. --json gives the result as an object."""
-    sent, answered = said(0).splitlines()
-    assert sent.startswith("turn 1 of 1: ")
-    assert answered.startswith("turn 1 of 1: find_order ")
-    words = ("run", "order_desk", "--script", script, "--out", out, "--quiet", "--json", "--eval-id", "b")
-    shown = ends(0, *words, program=main)
-    assert shown.err == ""
-    result = json.loads(shown.out)
-    assert (result["path"], result["eval_id"], result["turns"]) == (str(out), "b", 1)
-    assert (result["leftovers"], result["problems"]) == ([], [])
-    assert "b" in read_environment(result["environment"]).cases
-
-
 @pytest.mark.parametrize("named", [(), ("--eval-id", "a")])
 def test_a_case_without_its_environment_is_completed_by_another_run(
     out: Path, said: Callable[..., str], named: tuple[str, ...]

@@ -68,23 +68,6 @@ def first(script: Path) -> Path:
     return path
 
 
-@pytest.mark.long
-def test_a_run_in_which_a_person_confirms_is_completed(script: Path, tmp_path: Path) -> None:
-    """Where its environment could not be written, the same command writes it, and no second case."""
-    out = tmp_path / "one.evalset.json"
-    words: list[str | Path] = [NAME, "--script", script, "--out", out, *WORDS[2:]]
-    sidecar_of(out).write_text("{}")
-    assert run(*words) == 4
-    before = out.read_bytes()
-    assert run(*words) == 4
-    assert out.read_bytes() == before
-    sidecar_of(out).unlink()
-    assert run(*words) == 0
-    assert out.read_bytes() == before
-    assert len(read_environment(sidecar_of(out)).cases) == 1
-    assert '"confirmed": true' in sidecar_of(out).read_text()
-
-
 def moved(first: Path, folder: Path, form: str) -> Path:
     """Return a golden trace where a person plays it: beside its recording, or elsewhere as one file without what lies beside it."""
     recorded = read_environment(sidecar_of(first))
@@ -212,7 +195,8 @@ def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
     assert verify(eval_set, agents_dir=tmp_path / "agents", models="recorded").status == "passed"
     assert run(agent, "--script", file, "--out", other, "--eval-id", "case", "--no-replay", "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["verified"], told["tolerances"]) == (None, [])
+    assert (told["verified"], told["tolerances"], told["leftovers"], told["problems"]) == (None, [], [], [])
+    assert (told["path"], told["eval_id"], told["turns"]) == (str(other), "case", 1)
     assert read_environment(sidecar_of(other)).cases["case"].tolerances == ()
 
 

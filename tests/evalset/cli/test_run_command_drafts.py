@@ -5,80 +5,69 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from evalset.cli.main import main
 from evalset.recorded.recording_files import read_environment, sidecar_of
+from tests.evalset.ending import Ends
+from tests.evalset.verify.small_agents import agent, verified
 
-Runs = Callable[..., "Ran"]
-
-HEAD = "format: golden-trace-studio/script\nversion: 1\n"
-AGENT = """
-from google.adk.agents import LlmAgent, LoopAgent
-from google.adk.tools import ToolContext
-{tools}
-clerk = LlmAgent(name="clerk", model="gemini-2.5-flash", instruction="Help.", tools=[{names}])
-root_agent = {root}
-"""
+Runs = Callable[..., Path]
+TOOLS = "from google.adk.agents import LoopAgent\nfrom google.adk.tools import ToolContext\n"
+CLERK = 'clerk = LlmAgent(name="clerk", model="gemini-2.5-flash", instruction="Help.", tools=[NAMES])\nroot_agent = ROOT\n'
 
 
-class Ran(NamedTuple):
-    """How a script went: its exit code, the eval set, and what was said on the standard error."""
+def case_in(path: Path) -> dict[str, Any]:
+    """Return the case that was written."""
+    (case,) = json.loads(path.read_text())["eval_cases"]
+    return dict(case)
 
-    code: int
-    path: Path
-    said: str
 
-    @property
-    def case(self) -> dict[str, Any]:
-        """The case that was written."""
-        (case,) = json.loads(self.path.read_text())["eval_cases"]
-        return dict(case)
+def responses(path: Path) -> list[Any]:
+    """Return what its tools responded, in order."""
+    turns = case_in(path)["conversation"]
+    return [each["response"] for turn in turns for each in turn["intermediate_data"]["tool_responses"]]
 
-    @property
-    def verified(self) -> int:
-        """The exit code of a replay with recorded models."""
-        agents = str(self.path.parent / "agents")
-        return main(["verify", str(self.path), "--agents-dir", agents, "--models", "recorded", "--quiet"])
 
-    @property
-    def responses(self) -> list[Any]:
-        """What its tools responded, in order."""
-        turns = self.case["conversation"]
-        return [each["response"] for turn in turns for each in turn["intermediate_data"]["tool_responses"]]
+def recorded(path: Path) -> Any:
+    """Return the calls that were recorded."""
+    return read_environment(sidecar_of(path)).cases["a"].turns[0].calls
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
-    """Writes an agent with these tools and plays one turn of it, in which the clerk makes these calls one after the other."""
+def run(tmp_path: Path, ends: Ends) -> Runs:
+    """Writes an agent with these tools and plays one turn of it, in which the clerk makes these calls one after the other.
+
+    Returns where the eval set is to be; `said` is a list that takes what is said on the standard error.
+    """
 
     def played(
         tools: str,
         *calls: tuple[str, dict[str, Any]],
-        head: str = "",
+        code: int = 0,
         root: str = "clerk",
-        replies: Any = (),
         before: Any = (),
-    ) -> Ran:
-        folder = tmp_path / "agents" / f"desk_{tmp_path.name.replace('-', '_')}"
-        folder.mkdir(parents=True)
-        names = dict.fromkeys(name for name, _ in calls)
-        text = AGENT.format(tools=tools, names=", ".join(names), root=root)
-        (folder / "__init__.py").write_text("from . import agent\n")
-        (folder / "agent.py").write_text(text)
+        said: list[str] | None = None,
+        **head: Any,
+    ) -> Path:
+        names = ", ".join(dict.fromkeys(name for name, _ in calls))
+        source = TOOLS + tools + CLERK.replace("NAMES", names).replace("ROOT", root)
+        folder = agent(tmp_path / "agents", source, f"desk_{tmp_path.name.replace('-', '_')}")
         moves = [{"agent": "clerk", "calls": [{"name": name, "args": args}]} for name, args in calls]
         turn = {"say": "Go", "before": [*before], "moves": [*moves, {"agent": "clerk", "text": "Done."}]}
-        script = tmp_path / "script.yaml"
-        script.write_text(
-            f"{HEAD}{head or 'otherwise: generate'}\nagent: person\nenvironment: {json.dumps([*replies])}\nturns: {json.dumps([turn])}\n"
-        )
-        out = tmp_path / "set.evalset.json"
-        code = main(
-            ["run", str(folder), "--script", str(script), "--out", str(out), "--eval-id", "a", "--quiet"]
-        )
-        return Ran(code, out, capsys.readouterr().err)
+        script, out = tmp_path / "script.json", tmp_path / "set.evalset.json"
+        top = {
+            "format": "golden-trace-studio/script",
+            "version": 1,
+            "otherwise": "generate",
+            "agent": "person",
+        }
+        script.write_text(json.dumps({**top, **head, "turns": [turn]}))
+        told = ends(code, "run", folder, "--script", script, "--out", out, "--eval-id", "a", "--quiet").err
+        if said is not None:
+            said.append(told)
+        return out
 
     return played
 
@@ -101,16 +90,17 @@ CART_CALLS: Any = (("load_cart", {"customer_id": "C-7"}), ("check_out", {}))
 CART_STATE = {"customer_id": "C-7", "cart": [{"sku": "A-1", "qty": 2}]}
 
 
-@pytest.mark.parametrize("head", ["otherwise: generate", 'otherwise: fail\nplayers: {"*": offline}'])
-def test_a_draft_writes_the_state_that_the_next_tool_reads(run: Runs, head: str) -> None:
+OFFLINE: Any = {"otherwise": "fail", "players": {"*": "offline"}}
+
+
+@pytest.mark.parametrize("head", [{}, OFFLINE])
+def test_a_draft_writes_the_state_that_the_next_tool_reads(run: Runs, head: Any) -> None:
     """Case and recording have what the real tool would have written, and verify replays it."""
-    ran = run(CART, *CART_CALLS, head=head)
-    assert ran.code == 0
-    assert ran.responses[1] == {"status": "success", "customer": "C-7", "lines": 1}
-    assert ran.case["final_session_state"] == CART_STATE
-    recorded = read_environment(sidecar_of(ran.path)).cases["a"].turns[0].calls
-    assert [call.effects.state_delta for call in recorded] == [CART_STATE, {}]
-    assert ran.verified == 0
+    written = run(CART, *CART_CALLS, **head)
+    assert responses(written)[1] == {"status": "success", "customer": "C-7", "lines": 1}
+    assert case_in(written)["final_session_state"] == CART_STATE
+    assert [call.effects.state_delta for call in recorded(written)] == [CART_STATE, {}]
+    assert verified(written, written.parent / "agents") == 0
 
 
 LOOP_TOOLS = '''
@@ -124,12 +114,10 @@ def finish(tool_context: ToolContext):
 def test_a_draft_of_a_tool_that_escalates_ends_the_loop(run: Runs) -> None:
     """As the real tool does, in the run and in the replay."""
     root = 'LoopAgent(name="loop", sub_agents=[clerk], max_iterations=3)'
-    head = 'otherwise: fail\nplayers: {"*": offline}'
-    ran = run(LOOP_TOOLS, ("finish", {}), head=head, root=root)
-    assert ran.code == 0
-    (call,) = read_environment(sidecar_of(ran.path)).cases["a"].turns[0].calls
+    written = run(LOOP_TOOLS, ("finish", {}), root=root, **OFFLINE)
+    (call,) = recorded(written)
     assert call.effects.actions == {"escalate": True}
-    assert ran.verified == 0
+    assert verified(written, written.parent / "agents") == 0
 
 
 ADD = '''
@@ -143,9 +131,9 @@ def add_item(sku: str, tool_context: ToolContext) -> dict:
 
 def test_what_a_draft_wrote_is_counted_once(run: Runs) -> None:
     """The state is what it is, and the calls that wrote it are not followed on top of it."""
-    ran = run(ADD, *[("add_item", {"sku": sku}) for sku in "ABC"])
-    assert [each["count"] for each in ran.responses] == [1, 2, 3]
-    assert ran.case["final_session_state"] == {"cart": ["A", "B", "C"]}
+    written = run(ADD, *[("add_item", {"sku": sku}) for sku in "ABC"])
+    assert [each["count"] for each in responses(written)] == [1, 2, 3]
+    assert case_in(written)["final_session_state"] == {"cart": ["A", "B", "C"]}
 
 
 STOCK = '''
@@ -171,9 +159,8 @@ MORE: Any = ("create_order", {"sku": "A-1", "quantity": 20})
 
 def test_a_draft_reads_what_earlier_drafts_changed_in_a_table_of_the_module(run: Runs) -> None:
     """What was read before the order does not count any more."""
-    ran = run(STOCK, LOOK, ORDER, LOOK, ("get_stock", {"sku": "B-2"}), MORE, LOOK)
-    assert ran.code == 0, ran.said
-    assert [each.get("quantity", each.get("remaining")) for each in ran.responses] == [100, 70, 70, 5, 50, 50]
+    made = responses(run(STOCK, LOOK, ORDER, LOOK, ("get_stock", {"sku": "B-2"}), MORE, LOOK))
+    assert [each.get("quantity", each.get("remaining")) for each in made] == [100, 70, 70, 5, 50, 50]
 
 
 @pytest.mark.parametrize(
@@ -185,44 +172,29 @@ def test_a_draft_reads_what_earlier_drafts_changed_in_a_table_of_the_module(run:
 )
 def test_what_an_order_by_hand_has_changed_is_not_known(run: Runs, given: Any, quantity: Any) -> None:
     """A response that the code does not give leaves a marked blank, and never the number from before; one that changes nothing leaves that."""
-    ran = run(
-        STOCK,
-        LOOK,
-        ORDER,
-        LOOK,
-        ("get_stock", {"sku": "B-2"}),
-        replies=[{"tool": "create_order", "returns": given}],
-    )
-    first, _, second, other = ran.responses
+    by_hand = [{"tool": "create_order", "returns": given}]
+    written = run(STOCK, LOOK, ORDER, LOOK, ("get_stock", {"sku": "B-2"}), environment=by_hand)
+    first, _, second, other = responses(written)
     assert (first["quantity"], second["quantity"], other["quantity"]) == (100, quantity, 5)
 
 
 @pytest.mark.parametrize(
-    ("players", "named"),
-    [('"*": real', "no code"), ('"*": model', "gave no response"), ('"*": auto', "gave no response")],
-)
-def test_who_cannot_answer_ends_the_run(run: Runs, players: str, named: str) -> None:
-    """A tool without a body that is played for real, and a model that fails: the exit code is 3, the tool is named, and no guess goes on."""
-    tools = 'def nothing(ticket: str) -> None:\n    """Close a ticket."""\n'
-    head = f"otherwise: generate\nplayers: {{{players}}}"
+    ("player", "body", "named"),
+    [
+        ("real", "", ("nothing was not answered", "no code")),
+        ("model", "", ("nothing was not answered", "gave no response")),
+        ("auto", "", ("nothing was not answered", "gave no response")),
+        ("real", '    raise ValueError("no such ticket")\n', ("turn 1 ended with an error of the tool nothing: ValueError: no such ticket",)),
+    ],
+)  # fmt: skip
+def test_who_cannot_answer_ends_the_run(run: Runs, player: str, body: str, named: tuple[str, ...]) -> None:
+    """A tool without a body that is played for real, one that raises, and a model that fails: the exit code is 3, the tool is named, and no guess goes on."""
+    tools = f'def nothing(ticket: str) -> None:\n    """Close a ticket."""\n{body}'
     settings = {"kind": "environment_changed", "settings": {"simulation_model": "no-such-model"}}
-    ran = run(
-        tools,
-        ("nothing", {"ticket": "T-1"}),
-        head=head,
-        before=[] if "real" in players else [{"environment": settings}],
+    before = [] if player == "real" else [{"environment": settings}]
+    said: list[str] = []
+    written = run(
+        tools, ("nothing", {"ticket": "T-1"}), players={"*": player}, before=before, code=3, said=said
     )
-    assert ran.code == 3
-    assert "nothing was not answered" in ran.said
-    assert named in ran.said
-    assert not ran.path.exists()
-
-
-def test_a_real_tool_that_raises_is_named(run: Runs) -> None:
-    """The run ends with the tool's name beside its error."""
-    tools = (
-        'def close(ticket: str) -> dict:\n    """Close a ticket."""\n    raise ValueError("no such ticket")\n'
-    )
-    ran = run(tools, ("close", {"ticket": "T-1"}), head='otherwise: generate\nplayers: {"*": real}')
-    assert ran.code == 3
-    assert "turn 1 ended with an error of the tool close: ValueError: no such ticket" in ran.said
+    assert all(words in said[0] for words in named)
+    assert not written.exists()

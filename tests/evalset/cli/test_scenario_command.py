@@ -175,52 +175,41 @@ def test_a_simulator_of_ones_own_speaks(agent: Path, here: Path, out: Path, run:
     assert verify(out, agent=str(agent)).cases[1].status == "passed"
 
 
+AUDIO = "sends audio, and a session is played in text."
+ELSEWHERE = {"http_options": {"base_url": "http://x.example"}}
+
+
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "fields", "told"),
     [
-        (["--case", "nope"], "'nope'"),
-        ([], "--case"),
-        (["--case", "1", "--user-simulator", "no_such_module.Class"], "no_such_module"),
-        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "json.JSONDecoder.*UserSimulator"),
-        (["--case", "1", "--user-simulator", "nonsense"], "'nonsense'"),
-        (["--case", "1", "--user-simulator", "llm_audio"], "sends audio.*golden-trace eval"),
-        (["--case", "1", "--config", "missing.json"], "missing.json"),
+        (["--case", "nope"], None, "'nope'"),
+        ([], None, "--case"),
+        (["--case", "1", "--user-simulator", "no_such_module.Class"], None, "no_such_module"),
+        (["--case", "1", "--user-simulator", "json.JSONDecoder"], None, "json.JSONDecoder.*UserSimulator"),
+        (["--case", "1", "--user-simulator", "nonsense"], None, "'nonsense'"),
+        (["--case", "1", "--user-simulator", "llm_audio"], None, "sends audio.*golden-trace eval"),
+        (["--case", "1", "--config", "missing.json"], None, "missing.json"),
+        (["--case", "1"], {"model_configuration": ELSEWHERE}, r"http_options\.base_url "),
+        (
+            ["--case", "1"],
+            {"modelConfiguration": {"httpOptions": {"extraBody": {}}}},
+            r"httpOptions\.extraBody ",
+        ),
+        (["--case", "1"], {"api_base": "http://x.example"}, "api_base "),
+        (["--case", "1"], {"model": "huggingface/http://x.example"}, "model "),
+        (["--case", "1"], {"type": "imported_user.Counting"}, "type "),
+        (["--case", "1"], {"type": "llm_audio"}, f"type: ADK's user simulator 'llm_audio' {AUDIO} "),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(
-    words: list[str], told: str, *, agent: Path, tmp_path: Path, out: Path, run: Runs
+    words: list[str], fields: Any, told: str, *, agent: Path, here: Path, out: Path, run: Runs
 ) -> None:
-    """Bad input ends with 2."""
-    assert re.search(told, run(2, agent, "--scenario", scenarios(tmp_path), "--out", out, *words).err)
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("fields", "place"),
-    [
-        (
-            {"model_configuration": {"http_options": {"base_url": "http://x.example"}}},
-            "http_options.base_url",
-        ),
-        ({"modelConfiguration": {"httpOptions": {"extraBody": {}}}}, "httpOptions.extraBody"),
-        ({"api_base": "http://x.example"}, "api_base"),
-        ({"model": "huggingface/http://x.example"}, "model"),
-        ({"type": "imported_user.Counting"}, "type"),
-        (
-            {"type": "llm_audio"},
-            "type: ADK's user simulator 'llm_audio' sends audio, and a session is played in text.",
-        ),
-    ],
-)
-def test_a_file_names_no_address_and_no_code(
-    fields: Any, place: str, *, agent: Path, here: Path, out: Path, run: Runs
-) -> None:
-    """The file and the place are named, nothing is imported and nothing is written."""
+    """Bad input ends with 2. A file names no address and no code: the file and the place are named, and nothing is imported."""
     own_user(here, "imported")
-    given = config(here, **fields)
-    error = run(2, agent, "--scenario", scenarios(here, PLAN), "--config", given, "--out", out).err
-    assert str(given) in error
-    assert f"{place} " in error
+    given = [] if fields is None else ["--config", config(here, **fields)]
+    error = run(2, agent, "--scenario", scenarios(here), "--out", out, *words, *given).err
+    assert all(str(each) in error for each in given[1:])
+    assert re.search(told, error)
     assert "imported_user" not in sys.modules
     assert not out.exists()
 

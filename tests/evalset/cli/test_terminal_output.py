@@ -18,6 +18,7 @@ from evalset.cli.output_files import Kind, write_output
 from evalset.cli.progress_line import ProgressLine
 from evalset.cli.simulator_program import main as simulator_main
 from simulator.store import JournalStore
+from tests.evalset.cli.test_run_command_asks import Typed
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
 from tests.evalset.ending import Ends
 from tests.harness.tiny_agent import write_tiny_agent
@@ -43,17 +44,9 @@ def eval_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"{DICE}.evalset.json"
 
 
-class Terminal(io.StringIO):
-    """A terminal that somebody sits at."""
-
-    def isatty(self) -> bool:
-        """Say that it is one."""
-        return True
-
-
 def test_a_question_stands_where_the_line_that_changes_stood() -> None:
     """Nothing of that line is left before the question, and none of the next one before what stays."""
-    written = Terminal()
+    written = Typed()
     progress = ProgressLine(written)
     progress.line("turn 1 of 1: the agent speaks")
     progress.ask("find_order: ")

@@ -15,7 +15,7 @@ from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.recorded.recording_files import sidecar_of
 from tests.evalset.ending import Ends
-from tests.evalset.verify.desks import agents, copied_set, recorded_set
+from tests.evalset.verify.desks import VARIED, agents, copied_set, recorded_set
 from tests.evalset.verify.small_agents import agent, played, verified
 
 
@@ -136,6 +136,10 @@ def test_the_criteria_are_those_of_an_eval_config(kept: Path, tmp_path: Path, en
     assert "not an EvalConfig" in ends(2, *words).err
 
 
+OPENS = {"code_config": {"name": "webbrowser.open"}}
+OF_PYTHON = {"criteria": {"mine": 0.5}, "custom_metrics": {"mine": OPENS}}
+
+
 @pytest.mark.parametrize(
     ("document", "place"),
     [
@@ -143,13 +147,7 @@ def test_the_criteria_are_those_of_an_eval_config(kept: Path, tmp_path: Path, en
         ({"criteria": {}}, "criteria: "),
         ({"criteria": {"tool_trajectory_avg": 1.0}}, "criteria.tool_trajectory_avg: "),
         ({"criteria": {"hallucinations_v1": 0.5}}, "a replay can evaluate none of them"),
-        (
-            {
-                "criteria": {"mine": 0.5},
-                "custom_metrics": {"mine": {"code_config": {"name": "webbrowser.open"}}},
-            },
-            "custom_metrics.mine.code_config.name: 'webbrowser.open'",
-        ),
+        (OF_PYTHON, "custom_metrics.mine.code_config.name: 'webbrowser.open'"),
     ],
     ids=["flat", "empty", "no such metric", "a judge alone", "a part of Python"],
 )
@@ -175,12 +173,7 @@ def half(_metric: Any, actual: list[Any], expected: list[Any], _scenario: Any) -
 def test_tolerances_are_proposed_and_kept(kept: Path, tmp_path: Path, ends: Ends) -> None:
     """With them the agent passes that differs from run to run, and `adk eval` is told of them."""
     eval_set, config = copied_set(kept, tmp_path), tmp_path / "config.json"
-    varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
-    counted = (
-        "class Clerk(BaseLlm):",
-        "import itertools\nruns = itertools.count(1)\n\n\nclass Clerk(BaseLlm):",
-    )
-    words = ("verify", eval_set, "--agents-dir", agents(tmp_path, counted, varied))
+    words = ("verify", eval_set, "--agents-dir", agents(tmp_path, *VARIED))
     assert "tolerances of one:\n    {" in ends(0, *words, "--runs", "3", "--propose-tolerances").out
     ends(1, *words)
     more = ("--keep-tolerances", "--write-eval-config", config, "--json")

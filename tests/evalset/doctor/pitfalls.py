@@ -23,7 +23,7 @@ from tests.evalset.doctor.examples import (
     without,
 )
 
-SET, ENVIRONMENT = "orders.evalset.json", "orders.environment.json"
+SET, ENVIRONMENT, DATASET = "orders.evalset.json", "orders.environment.json", "basic-dataset.json"
 
 
 class Pitfall(NamedTuple):
@@ -31,7 +31,7 @@ class Pitfall(NamedTuple):
 
     Attributes:
         code: What is found.
-        content: The eval set, as a value or as it is.
+        content: The eval set, or the dataset, as a value or as it is.
         place: Where; a place of None is not looked at.
         mendable: Whether it is mended.
         readable: Whether ADK reads it once it is mended.
@@ -53,7 +53,7 @@ class Pitfall(NamedTuple):
 
     def files(self) -> dict[str, bytes]:
         """Return the files by their names."""
-        held = {SET: self.content, ENVIRONMENT: self.environment}
+        held = {DATASET if self.file == DATASET else SET: self.content, ENVIRONMENT: self.environment}
         return {
             name: content if isinstance(content, bytes) else in_bytes(content)
             for name, content in held.items()
@@ -217,4 +217,45 @@ ENVIRONMENTS = [
     _beside(in_bytes(an_environment()).replace(b'"version": 1,', b'"version": 1, "version": 1,'), "duplicate-key", mendable=True),
 ]  # fmt: skip
 
-ALL = [*TEXTS, *SETS, *CASES, *TURNS, *CALLS, *ENVIRONMENTS]
+HI: dict[str, Any] = {"role": "user", "parts": [{"text": "Hi."}]}
+HELLO: dict[str, Any] = {"role": "model", "parts": [{"text": "Hello."}]}
+
+
+def turns(*said: tuple[str, Any], **more: Any) -> dict[str, Any]:
+    """Write turns of one event each."""
+    listed = [
+        {"turn_index": number, "events": [{"author": author, "content": content}]}
+        for number, (author, content) in enumerate(said)
+    ]
+    return {"agent_data": {"turns": listed}, **more}
+
+
+STATE_ALONE = [{"turn_index": 0, "events": [{"author": "user", "state_delta": {"a": 1}}]}]
+LISTED = turns(("user", HI))["agent_data"]["turns"]
+UNNUMBERED = {"agent_data": {"turns": [{"events": LISTED[0]["events"]}]}}
+ODD = turns(("user", HI), ("desk", {**HELLO, "role": "assistant"}), ("user", HI))
+SECOND = ".agent_data.turns[1].events[0]"
+_MISTAKES: list[tuple[Any, str, str, bool]] = [
+    ({"prompt": HI, **turns(("user", HI))}, "two-messages", ".prompt", False),
+    ({"prompt": HI, "agent_data": {"turns": STATE_ALONE}}, "two-messages", ".prompt", False),
+    ({"user_scenario": {}}, "no-message", "", False),
+    (turns(("user", HI), ("desk", HELLO)), "no-message", SECOND, False),
+    ({"prompt": HI, "reference": HELLO}, "reference", ".reference", True),
+    ({"prompt": HI, "reference": "Hello."}, "reference", ".reference", True),
+    (ODD, "role", f"{SECOND}.content.role", True),
+    ({"prompt": {**HI, "role": "system"}}, "role", ".prompt.role", False),
+    ({"prompt": {"part": []}}, "refused", ".prompt", False),
+    (UNNUMBERED, "turn-index", ".agent_data.turns[0]", True),
+]
+DATASETS = [
+    Pitfall(
+        f"dataset-{code}",
+        {"eval_cases": [{"eval_case_id": "one", **case}]},
+        f"eval_cases[0]{place}",
+        mendable=mendable,
+        file=DATASET,
+    )
+    for case, code, place, mendable in _MISTAKES
+]
+
+ALL = [*TEXTS, *SETS, *CASES, *TURNS, *CALLS, *ENVIRONMENTS, *DATASETS]

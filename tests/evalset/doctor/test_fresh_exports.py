@@ -29,6 +29,7 @@ from tests.evalset.golden_trace.test_golden_replies import confirmed
 from tests.evalset.replay.desk_agent import config, keep, write_desk
 from tests.evalset.replay.desk_agent import played as played_desk
 from tests.evalset.sessions import PATIENCE, answer, ask, opened
+from tests.evalset.verify.small_agents import agent
 from tests.simulator.runtime.playing import Play, played
 from tests.simulator.runtime.shapes import SHAPES, Shape
 from tests.simulator.runtime.traces import Traces
@@ -130,11 +131,7 @@ def test_the_command_checks_files_of_no_app_against_the_agent_that_is_named(
         '[{"name": "a", "data": [{"query": "x", "expected_tool_use": [{"tool_name": "nobody", "tool_input": {}}], "reference": "y"}]}]'
     )
     for name in ("one", "two"):
-        folder = tmp_path / "agents" / name
-        folder.mkdir(parents=True)
-        (folder / "agent.py").write_text(
-            f"from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name={name!r}, model='none')\n"
-        )
+        agent(tmp_path / "agents", f"root_agent = LlmAgent(name={name!r}, model='none')\n", name)
     agents = ["--agents-dir", str(tmp_path / "agents")]
     assert "--agent." in ends(CLEAN, path, *agents, program=main).out
     assert main([str(path), *agents, "--agent", "two"]) != CLEAN

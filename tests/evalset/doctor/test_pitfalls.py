@@ -1,7 +1,8 @@
-"""Each pitfall is found in a file that shows it, told with its place, and mended where that is possible."""
+"""Each pitfall of eval sets, recordings and datasets is found in a file that shows it, told with its place, and mended where that is possible."""
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cache
 from pathlib import Path
@@ -9,11 +10,15 @@ from pathlib import Path
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
+from evalset import export_cases, read_cases
+from evalset.cli.main import main
 from evalset.doctor import CODES, Examination, examine, known_agent, mend
 from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.doctor.examples import a_case, a_set, an_environment, in_bytes, put, the_agent
-from tests.evalset.doctor.pitfalls import ALL, ENVIRONMENT, SET, Pitfall
+from tests.evalset.doctor.pitfalls import ALL, DATASET, ENVIRONMENT, HELLO, HI, SET, Pitfall, turns
+
+KEPT = Path(__file__).parents[2] / "conformance" / "files"
 
 
 @cache
@@ -71,13 +76,15 @@ def _is_readable(file: Path) -> None:
     """Check that whoever owns the form of a file reads it."""
     if file.name == ENVIRONMENT:
         assert read_environment(file).cases
+    elif file.name == DATASET:
+        assert json.loads(file.read_bytes())["eval_cases"]
     else:
         assert load_eval_set_from_file(str(file), "orders").eval_set_id
 
 
 def test_every_code_is_shown_by_a_file() -> None:
-    """No kind of finding is without a file that shows it; those of migrations and datasets have their own tests."""
-    ours = {code for code in CODES if not code.startswith(("migrat", "dataset-"))}
+    """No kind of finding is without a file that shows it; those of migrations have their own tests."""
+    ours = {code for code in CODES if not code.startswith("migrat")}
     assert {pitfall.code for pitfall in ALL} == ours
 
 
@@ -108,3 +115,16 @@ def test_a_sentence_quotes_no_page(tmp_path: Path) -> None:
     """A name of a megabyte is cut where a finding quotes it."""
     put(tmp_path, {SET: in_bytes(a_set(a_case("a:" * 500_000)))})
     assert max(len(each.meaning) + len(each.remedy) for each in examine([tmp_path]).findings) < 2_000
+
+
+def test_an_export_of_ours_and_a_trace_have_no_mistakes(tmp_path: Path) -> None:
+    """With the recorded environment beside it, whose cases are those of the goldens; the command says so."""
+    cases = read_cases((KEPT / "order_desk.evalset.json").read_text()).values()
+    known = read_environment(KEPT / "order_desk.environment.json")
+    for file in export_cases(cases, "dataset", environments=known, name="orders").files:
+        (tmp_path / file.path).write_text(file.text)
+    trace = {"eval_case_id": "t", "prompt": HI, **turns(("desk", HELLO)), "responses": [{"response": HELLO}]}
+    graded = {**trace, "eval_case_id": "u", **turns(("user", HI), ("desk", HELLO))}
+    (tmp_path / "traces.json").write_text(json.dumps({"eval_cases": [trace, graded]}))
+    assert [each for each in examine([tmp_path]).findings if each.severity != "note"] == []
+    assert main(["doctor", str(tmp_path), "--strict"]) == 0

@@ -193,24 +193,6 @@ def test_what_is_refused_is_refused_with_the_exact_reason(tmp_path: Path, name: 
     assert json.loads(path.read_text()) == value
 
 
-def test_the_old_tool_use_in_a_turn_of_today_is_mended(tmp_path: Path) -> None:
-    """What ADK refuses as a whole it reads afterwards, and the calls are where it looks for them."""
-    uses = [use("switch", device="lamp")]
-    path = put(
-        tmp_path, a_set(a_case_of(a_short_turn(expected_tool_use=[]), a_short_turn(expected_tool_use=uses)))
-    )
-    with pytest.raises(TypeError):
-        loaded(path)
-    mend([path])
-    conversation = loaded(path).eval_cases[0].conversation
-    assert conversation
-    first, second = conversation
-    assert first.intermediate_data is None
-    assert second.model_dump(exclude_none=True)["intermediate_data"]["tool_uses"] == [
-        {"name": "switch", "args": {"device": "lamp"}}
-    ]
-
-
 def test_a_folder_of_all_shapes_is_examined_at_once(tmp_path: Path) -> None:
     """Files with other names count where they hold eval data; configurations beside them are passed over."""
     for number, value in enumerate([*OLD.values(), *TODAY.values()]):

@@ -22,6 +22,13 @@ ANSWERS: dict[str, Any] = {
     "wipe": {"wiped": 3},
     "pay": {"paid": 5},
 }
+LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
+"""Lets the agent ask with other arguments."""
+VARIED = (
+    ("class Clerk(BaseLlm):", "import itertools\nruns = itertools.count(1)\n\n\nclass Clerk(BaseLlm):"),
+    ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')"),
+)
+"""Let it ask with others each time."""
 TWO_TURNS = ("check A, check B; note A; advisor visas", "check C; wipe C")
 
 
@@ -62,6 +69,11 @@ def agents(folder: Path, *changes: tuple[str, str]) -> Path:
         text = text.replace(old, new)
     source.write_text(text)
     return folder / "agents"
+
+
+def first(code: str) -> tuple[str, str]:
+    """Let each model of the agent do something before anything else, as a change of its source."""
+    return 'if os.environ.get("NO_MODEL"):', f"{code}\n        if False:"
 
 
 def the_case(verification: Verification, eval_id: str = "") -> CaseResult:

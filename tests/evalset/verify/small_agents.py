@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from evalset.cli.main import main
+from tests.harness.tiny_agent import write_agent
 
 HEAD = "from google.adk.agents import LlmAgent\nfrom google.adk.tools.agent_tool import AgentTool\n\n\n"
 
 
 def agent(agents: Path, source: str, name: str = "small") -> Path:
     """Write an agent, and return its folder."""
-    folder = agents / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "__init__.py").write_text("from . import agent\n")
-    (folder / "agent.py").write_text(HEAD + source)
-    return folder
+    return write_agent(agents / name, HEAD + source)
 
 
 def played(folder: Path, *turns: dict[str, Any], out: Path | None = None, **head: Any) -> Path:

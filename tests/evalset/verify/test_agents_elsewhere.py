@@ -16,6 +16,7 @@ from simulator.agents import AgentSettings, catalogue_for
 from simulator.runtime import default_seats
 from tests.evalset.replay.desk_agent import keep
 from tests.evalset.verify.desks import the_run
+from tests.harness.tiny_agent import write_agent
 
 SOURCE = '''
 from pathlib import Path
@@ -52,11 +53,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflo
 
 def shop(folder: Path, way: str) -> SimulatedAgentConfig:
     """Write a shop that asks for its prices in this way, and load it."""
-    home = folder / "agents" / "shop"
-    home.mkdir(parents=True)
     source = SOURCE.replace("MARKS", repr(str(folder / "marks")))
-    (home / "agent.py").write_text(f"{source}\n{WAYS[way]}\n")
-    (home / "__init__.py").write_text("from . import agent\n")
+    write_agent(folder / "agents" / "shop", f"{source}\n{WAYS[way]}\n")
     return catalogue_for(AgentSettings(agents_dir=folder / "agents", demos=False)).config("shop")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -36,13 +35,21 @@ from evalset.recorded.recording_files import put_cases, read_environment, sideca
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from evalset.verify.results import Divergence
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
+from tests.evalset.verify.desks import (
+    LOWER,
+    TWO_TURNS,
+    agents,
+    copied_set,
+    divergence_of,
+    recorded_set,
+    the_run,
+)
+from tests.simulator.base.drawn_json import put
 
-Document = dict[str, Any]
 AGENT: dict[str, tuple[tuple[str, str], ...]] = {
     "the same": (),
     "calls another tool": (('return calls("wipe", order=order)', 'return calls("note", order=order)'),),
-    "other arguments": (("return calls(tool, order=order)", "return calls(tool, order=order.lower())"),),
+    "other arguments": (LOWER,),
     "another text": (('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"Done."'),),
     "a renamed tool": (
         ("def wipe(", "def erase("),
@@ -54,58 +61,28 @@ CHANGED = [name for name in AGENT if name != "the same"]
 STRICT = Criteria(response=0.99)
 
 
-def _turn(document: Document, number: int) -> Document:
-    found: Document = document["eval_cases"][0]["conversation"][number]
-    return found
-
-
-def _query(document: Document) -> None:
-    _turn(document, 0)["user_content"]["parts"][0]["text"] = "check A, check D; note A; advisor visas"
-
-
-def _name(document: Document) -> None:
-    _turn(document, 1)["intermediate_data"]["tool_uses"][0]["name"] = "note"
-
-
-def _arguments(document: Document) -> None:
-    _turn(document, 0)["intermediate_data"]["tool_uses"][1]["args"]["order"] = "Z"
-
-
-def _response(document: Document) -> None:
-    _turn(document, 0)["intermediate_data"]["tool_responses"][0]["response"] = {"status": "lost"}
-
-
-def _text(document: Document) -> None:
-    _turn(document, 1)["final_response"]["parts"][0]["text"] = "Nothing of the kind was ever found."
-
-
-def _state(document: Document) -> None:
-    document["eval_cases"][0]["final_session_state"] = {"noted": "B"}
-
-
-def _order(document: Document) -> None:
-    data = _turn(document, 0)["intermediate_data"]
-    data["tool_uses"][:2] = reversed(data["tool_uses"][:2])
-
-
-def _added(document: Document) -> None:
-    data = _turn(document, 1)["intermediate_data"]
-    data["tool_uses"].append({"name": "note", "args": {"order": "Q"}})
-
-
 Named = tuple[str, ...]
 """What the sentence about an edit names, in this order."""
 
-EDITS: dict[str, tuple[Callable[[Document], None], Named]] = {
-    "query": (_query, ("query", "turn 1")),
-    "call": (_name, ("check", "turn 2", "note")),
-    "arguments": (_arguments, ("arguments", "check", "turn 1")),
-    "response": (_response, ("response", "check", "turn 1")),
-    "final response": (_text, ("final response", "turn 2")),
-    "state": (_state, ("final state",)),
-    "order": (_order, ("order", "turn 1")),
-    "more": (_added, ("note", "turn 2", "added")),
+FIRST, SECOND = (("eval_cases", 0, "conversation", turn) for turn in range(2))
+MADE, ANSWERED = ("intermediate_data", "tool_uses"), ("intermediate_data", "tool_responses")
+QUERY = ((*FIRST, "user_content", "parts", 0, "text"), "check A, check D; note A; advisor visas")
+NOTED = {"name": "note", "args": {"order": "Q"}}
+EDITS: dict[str, tuple[tuple[Any, ...], Any, Named]] = {
+    "query": (*QUERY, ("query", "turn 1")),
+    "call": ((*SECOND, *MADE, 0, "name"), "note", ("check", "turn 2", "note")),
+    "arguments": ((*FIRST, *MADE, 1, "args", "order"), "Z", ("arguments", "check", "turn 1")),
+    "response": ((*FIRST, *ANSWERED, 0, "response"), {"status": "lost"}, ("response", "check", "turn 1")),
+    "final response": (
+        (*SECOND, "final_response", "parts", 0, "text"),
+        "Never.",
+        ("final response", "turn 2"),
+    ),
+    "state": (("eval_cases", 0, "final_session_state"), {"noted": "B"}, ("final state",)),
+    "order": ((*FIRST, *MADE), lambda made: [*made[1::-1], *made[2:]], ("order", "turn 1")),
+    "more": ((*SECOND, *MADE), lambda made: [*made, NOTED], ("note", "turn 2", "added")),
 }
+"""Where an edit in the file is, what stands there then, and what is named."""
 
 
 SHOWN = {
@@ -123,12 +100,10 @@ def agent_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: agents(tmp_path_factory.mktemp("changed"), *changes) for name, changes in AGENT.items()}
 
 
-def _edited(kept: Path, folder: Path, edit: Callable[[Document], None]) -> Path:
+def _edited(kept: Path, folder: Path, place: tuple[Any, ...], value: Any) -> Path:
     """Edit a copy of the set in its file, as an editor would: what is recorded stays."""
     copy = copied_set(kept, folder)
-    document = json.loads(copy.read_text())
-    edit(document)
-    copy.write_text(json.dumps(document))
+    copy.write_text(json.dumps(put(json.loads(copy.read_text()), place, value)))
     return copy
 
 
@@ -146,13 +121,31 @@ def _found(named: Named, run: RunResult) -> Divergence:
     return found
 
 
-@pytest.mark.parametrize("place", EDITS)
+ON_PAGE: dict[str, Named] = {
+    "an answer": EDITS["response"][-1],
+    "an argument": EDITS["arguments"][-1],
+    "the final response": EDITS["final response"][-1],
+    "the calls' order": EDITS["order"][-1],
+    "a call less": ("check", "turn 1", "removed"),
+    "a call more": ("check", "turn 2", "added"),
+}
+
+
+BLAMED = {
+    **dict(zip(EDITS, cycle(CHANGED), strict=False)),  # each change of the agent in turn
+    "an answer": "other arguments",  # the recording is changed
+    "a call less": "other arguments",  # the agent makes one more
+}
+"""The agent that changed too, by the edit."""
+
+
+@pytest.mark.parametrize("place", [*EDITS, *ON_PAGE])
 def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
-    """Each place of a golden, edited in its file, with the agent that is the same and with one that changed."""
-    edit, named = EDITS[place]
-    path = _edited(kept, tmp_path, edit)
+    """Each place of a golden, edited in its file or on its page, where the recording follows: the agent is the same all the same."""
+    path = _edited(kept, tmp_path, *EDITS[place][:2]) if place in EDITS else saved(kept, tmp_path, place)[0]
+    named = EDITS[place][-1] if place in EDITS else ON_PAGE[place]
     run = _run(path, agent_folders["the same"])
     found = _found(named, run)
     assert (found.verdict, found.also) == ("user_changed" if place == "query" else "golden_stale", ())
@@ -160,9 +153,9 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
         what, check = SHOWN[place]
         assert (found.what, found.action) == (what, "repair")
         assert check in {each.name for each in run.checks if each.status == "failed"}
-    changed = dict(zip(EDITS, cycle(CHANGED), strict=False))[place]  # each change of the agent in turn
-    found = _found(named, _run(path, agent_folders[changed]))
-    assert found.also == ("agent_changed",), found
+    if place in BLAMED:
+        found = _found(named, _run(path, agent_folders[BLAMED[place]]))
+        assert found.also == ("agent_changed",), found
 
 
 @pytest.mark.long
@@ -175,32 +168,6 @@ def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
     found = divergence_of(run)
     assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
     assert (agent == "a renamed tool") == any("tool wipe " in each for each in found.evidence)
-
-
-ON_PAGE: dict[str, Named] = {
-    "an answer": EDITS["response"][1],
-    "an argument": EDITS["arguments"][1],
-    "the final response": EDITS["final response"][1],
-    "the calls' order": EDITS["order"][1],
-    "a call less": ("check", "turn 1", "removed"),
-    "a call more": ("check", "turn 2", "added"),
-}
-
-
-@pytest.mark.parametrize("place", ON_PAGE)
-def test_an_edit_that_the_recording_follows_is_named_too(
-    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
-) -> None:
-    """The agent gets the edited response, or is asked for what it does not call: it is the same all the same. One that changed is named."""
-    path, _ = saved(kept, tmp_path, place)
-    found = _found(ON_PAGE[place], _run(path, agent_folders["the same"]))
-    assert (found.verdict, found.also) == ("golden_stale", ())
-    if place in {
-        "an answer",
-        "a call less",
-    }:  # with the recording changed, and with a call more than the agent makes
-        both = divergence_of(_run(path, agent_folders["other arguments"]))
-        assert (both.verdict, both.also) == ("golden_stale", ("agent_changed",))
 
 
 def test_turns_that_changed_places_are_no_change_of_the_agent(
@@ -264,7 +231,7 @@ def test_a_verdict_stands_above_scores_and_errors_and_is_said_once(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:
     """In the text of the command, what was edited is the first line below the case."""
-    path = _edited(kept, tmp_path, _query)
+    path = _edited(kept, tmp_path, *QUERY)
     text = report(verify(path, agents_dir=agent_folders["the same"], criteria=STRICT))
     lines = text.splitlines()
     assert lines[0] == "FAIL two"

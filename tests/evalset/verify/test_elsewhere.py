@@ -17,7 +17,7 @@ from evalset.verify import CaseResult, VerifyProgress, replay_written, verify
 from evalset.verify.work_sharing import parts_of
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import NAME
-from tests.evalset.verify.desks import agents, recorded_set
+from tests.evalset.verify.desks import agents, first, recorded_set
 from tests.simulator.kernel.projects import config_of
 
 CASES = {
@@ -86,10 +86,7 @@ def test_a_case_that_ends_its_process_is_named_and_the_others_get_their_verdicts
     kept: Path, tmp_path: Path, how: str
 ) -> None:
     """Each time it is tried."""
-    dies = (
-        'if os.environ.get("NO_MODEL"):',
-        f"if llm_request.contents[0].parts[0].text == 'check B':\n            {how}\n        if False:",
-    )
+    dies = first(f"if llm_request.contents[0].parts[0].text == 'check B':\n            {how}")
     found = verify(kept, agent=config_of(agents(tmp_path, dies), NAME), processes=2)
     assert {case.eval_id: case.status for case in found.cases} == {
         "one": "passed",
@@ -106,10 +103,8 @@ def test_a_case_that_ends_its_process_is_named_and_the_others_get_their_verdicts
 def test_a_process_that_ends_once_costs_no_verdict(kept: Path, tmp_path: Path) -> None:
     """Its cases are tried again in a fresh one."""
     mark = tmp_path / "ended"
-    once = (
-        'if os.environ.get("NO_MODEL"):',
-        f"if not os.path.exists({str(mark)!r}):\n            open({str(mark)!r}, 'w').close()\n            os._exit(7)\n        if False:",
-    )
+    ends = f"            open({str(mark)!r}, 'w').close()\n            os._exit(7)"
+    once = first(f"if not os.path.exists({str(mark)!r}):\n{ends}")
     found = verify(kept, agent=config_of(agents(tmp_path, once), NAME), processes=1)
     assert mark.exists()
     assert found.status == "passed", [case.error for case in found.cases]
@@ -120,14 +115,8 @@ def test_a_process_that_ends_once_costs_no_verdict(kept: Path, tmp_path: Path) -
 def test_stop_ends_what_does_not_let_go(kept: Path, tmp_path: Path) -> None:
     """With what was done by then."""
     mark = tmp_path / "spins"
-    spins = (
-        'if os.environ.get("NO_MODEL"):',
-        (
-            "if llm_request.contents[0].parts[0].text == 'check B':\n"
-            f"            open({str(mark)!r}, 'w').close()\n"
-            "            while True: pass\n        if False:"
-        ),
-    )
+    tells = f"            open({str(mark)!r}, 'w').close()\n            while True: pass"
+    spins = first(f"if llm_request.contents[0].parts[0].text == 'check B':\n{tells}")
     config, stop = config_of(agents(tmp_path, spins), NAME), threading.Event()
 
     def when_it_spins() -> None:
@@ -162,17 +151,10 @@ def test_the_command_verifies_with_the_interpreter_that_is_named(
 ) -> None:
     """In processes of their own: none of the agents' code runs in the command's."""
     mark = tmp_path / "ran"
-    tells = (
-        'if os.environ.get("NO_MODEL"):',
-        f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')\n        if False:",
-    )
+    tells = first(f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')")
     monkeypatch.setenv("GOLDEN_TRACE_PYTHON", sys.executable)
-    assert (
-        "4 passed"
-        in ends(
-            0, kept, "--agents-dir", agents(tmp_path, tells), "--processes", "1", "--quiet", program=main
-        ).out
-    )
+    words = (kept, "--agents-dir", agents(tmp_path, tells), "--processes", "1", "--quiet")
+    assert "4 passed" in ends(0, *words, program=main).out
     assert str(os.getpid()) not in mark.read_text().split()
 
 

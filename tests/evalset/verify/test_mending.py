@@ -12,12 +12,19 @@ from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import CaseInsensitive
 from evalset.verify import RunResult, VerifyError, accept, keep_tolerances, repair, verify
 from evalset.verify.results import Players
-from tests.evalset.verify.desks import TWO_TURNS, agents, copied_set, divergence_of, recorded_set, the_run
+from tests.evalset.verify.desks import (
+    LOWER,
+    TWO_TURNS,
+    agents,
+    copied_set,
+    divergence_of,
+    recorded_set,
+    the_run,
+)
 
 SAYS = ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
 LEAVES_OUT = ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
 ALONE = ("AgentTool(advisor)", "AgentTool(advisor, include_plugins=False)")
-LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 
 
 @pytest.fixture(scope="module")

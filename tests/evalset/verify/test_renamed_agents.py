@@ -1,4 +1,4 @@
-"""A renamed agent is recognised by its tools, and its recordings are verified, migrated and imported under the new name."""
+"""The agent of an eval set is the nearest one in its project; a renamed one is recognised by its tools, and its recordings are verified, migrated and imported under the new name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ from evalset.verify import verify
 from tests.evalset.ending import Ends
 from tests.evalset.recorded.test_files import json_values
 from tests.evalset.replay.desk_agent import SOURCE, write_desk
-from tests.evalset.verify.desks import TWO_TURNS, copied_set, divergence_of, recorded_set, the_case, the_run
+from tests.evalset.verify.desks import (
+    LOWER,
+    TWO_TURNS,
+    copied_set,
+    divergence_of,
+    recorded_set,
+    the_case,
+    the_run,
+)
+from tests.evalset.verify.small_agents import agent
 
 NEW = "clerk"
 
@@ -37,10 +46,7 @@ def _renamed(folder: Path, *others: str, tools: tuple[str, str] = ("", "")) -> P
     source = SOURCE.replace('name="desk"', f'name="{NEW}"')
     (agents / NEW / "agent.py").write_text(source.replace(*tools) if tools[0] else source)
     for name in others:
-        (agents / name).mkdir()
-        (agents / name / "agent.py").write_text(
-            f"from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name={name!r}, model='none')\n"
-        )
+        agent(agents, f"root_agent = LlmAgent(name={name!r}, model='none')\n", name)
     return agents
 
 
@@ -68,13 +74,8 @@ def test_an_agent_that_has_other_tools_is_not_proposed(kept: Path, tmp_path: Pat
 
 def test_a_folder_alone_may_be_renamed(kept: Path, tmp_path: Path) -> None:
     """The agent in it is called as ever: its app's name alone changes."""
-    agents = tmp_path / "agents"
-    for name in (NEW, "other"):
-        (agents / name).mkdir(parents=True)
+    agents = _renamed(tmp_path, "other")
     (agents / NEW / "agent.py").write_text(SOURCE)
-    (agents / "other" / "agent.py").write_text(
-        "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='other', model='none')\n"
-    )
     assert verify(kept, agents_dir=agents).renamed == {"desk": NEW}
     assert verify(kept, agents_dir=agents, models="recorded", renamed={"desk": NEW}).status == "passed"
 
@@ -82,8 +83,7 @@ def test_a_folder_alone_may_be_renamed(kept: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_changed_agent_is_still_blamed_under_its_new_name(kept: Path, tmp_path: Path) -> None:
     """The renaming is no edit of the golden."""
-    lower = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
-    agents = _renamed(tmp_path, "other", tools=lower)
+    agents = _renamed(tmp_path, "other", tools=LOWER)
     run = the_run(verify(kept, agents_dir=agents, renamed={"desk": NEW}))
     assert run.edited == ()
     assert divergence_of(run).verdict == "agent_changed"
@@ -146,3 +146,43 @@ def test_what_is_said_is_left_alone(said: Any) -> None:
         "conversation": [{"user_content": {"parts": [{"text": "desk"}]}, "intermediate_data": data}],
     }
     assert dict(places_of(case, {"desk": NEW})) == {("session_input", "app_name"): NEW}
+
+
+@pytest.mark.parametrize(
+    ("agents", "sets"),
+    [
+        ("agents", "tests/eval/evalsets"),
+        ("agents", "agents"),
+        ("src", "eval"),
+        (".", "tests/eval/evalsets"),
+        (".", "desk/tests/eval/evalsets"),
+        ("agents", "agents/desk/eval/data/deep"),
+    ],
+)
+def test_a_set_finds_its_agent_in_its_project(kept: Path, tmp_path: Path, agents: str, sets: str) -> None:
+    """Without an option, as far as its project goes."""
+    project = tmp_path / "project"
+    write_desk(project / agents)
+    (project / "pyproject.toml").touch()
+    path = copied_set(kept, project / sets)
+    assert [case.status for case in verify(path, models="recorded").cases] == ["passed"]
+
+
+def test_the_nearest_agent_above_a_set_counts(kept: Path, tmp_path: Path) -> None:
+    """Where the folder that is given is another agent, the one beside the set is verified, and the other is not blamed."""
+    outer = tmp_path / "outer"
+    write_desk(outer)
+    agent(tmp_path, 'root_agent = LlmAgent(name="other", model="gemini-2.5-flash")\n', "outer")
+    path = copied_set(kept, outer / "desk" / "evals")
+    assert [case.status for case in verify(path, agents_dir=outer, models="recorded").cases] == ["passed"]
+
+
+def test_beyond_its_project_no_agent_is_looked_for(kept: Path, tmp_path: Path) -> None:
+    """The error says where it was looked for, and what helps."""
+    write_desk(tmp_path)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".git").mkdir()
+    path = copied_set(kept, tmp_path / "project" / "sets" / "deep")
+    (case,) = verify(path, models="recorded").cases
+    assert case.status == "error"
+    assert "Name the folder of the agents" in case.error

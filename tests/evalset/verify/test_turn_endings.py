@@ -1,4 +1,4 @@
-"""A turn that a tool's response ends is written, replayed and evaluated as one that the agent's own words end."""
+"""A turn that a tool's response ends is replayed as one that the agent's own words end; calls inside of an agent tool are compared, though the golden does not contain them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from evalset.cli.main import main
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
+from tests.evalset.verify.test_user_state import imported, said
 
 SQL = '''
 def count(what: str, tool_context) -> dict:
@@ -79,13 +80,6 @@ def test_the_turn_of_an_agent_tool_that_ends_it_replays(
     assert verified(written, tmp_path / "agents") == 0
 
 
-def test_a_response_that_was_written_without_the_effect_does_not_end_the_turn(tmp_path: Path) -> None:
-    """The agent goes on in the session, and so it does in the replay."""
-    moves = [COUNTS, {"tool": "count", "returns": {"rows": 3}}, {"text": "Three."}]
-    written = played(agent(tmp_path / "agents", SQL), {"say": "How many?", "moves": moves})
-    assert verified(written, tmp_path / "agents") == 0
-
-
 @pytest.mark.long
 def test_a_hermetic_eval_passes_a_turn_that_a_tool_ends(tmp_path: Path) -> None:
     """With ADK's default criteria, of which the response match needs text."""
@@ -97,25 +91,22 @@ def test_an_imported_session_whose_turn_a_tool_ended_replays(tmp_path: Path) -> 
     """The response ends the turn again: no model is asked for more."""
     call = {"functionCall": {"id": "c", "name": "count", "args": {"what": "abc"}}}
     answer = {"functionResponse": {"id": "c", "name": "count", "response": {"rows": 3}}}
-    ends = {"actions": {"skipSummarization": True}}
-    events: list[dict[str, Any]] = [
-        {"author": "user", "content": {"role": "user", "parts": [{"text": "How many?"}]}},
-        {"author": "small", "content": {"role": "model", "parts": [call]}},
-        {"author": "small", "content": {"role": "user", "parts": [answer]}, **ends},
-    ]
-    session, written = tmp_path / "session.json", tmp_path / "set.evalset.json"
-    session.write_text(
-        json.dumps({"id": "s", "appName": "small", "userId": "u", "state": {}, "events": events})
-    )
-    assert main(["import", str(session), "--out", str(written)]) == 0
+    asks, answers = said("small"), said("small")
+    asks["content"] = {"role": "model", "parts": [call]}
+    answers |= {"content": {"role": "user", "parts": [answer]}, "actions": {"skipSummarization": True}}
+    written = imported(tmp_path, said("user", "How many?"), asks, answers)
     agent(tmp_path / "agents", SQL)
     assert verified(written, tmp_path / "agents") == 0
 
 
-def test_a_question_whether_a_tool_may_run_is_no_final_response(tmp_path: Path, verifies: Ends) -> None:
-    """ADK marks the response that stands for the tool's as one that ends the turn, though the user is asked."""
+def test_a_response_without_the_effect_and_a_question_end_no_turn(tmp_path: Path, verifies: Ends) -> None:
+    """The agent goes on in the session, and so it does in the replay. Whether a tool may run is no final response.
+
+    ADK marks the response that stands for the tool's as one that ends the turn, though the user is asked.
+    """
     moves = [COUNTS, {"tool": "count", "returns": {"rows": 3}}, {"text": "Three."}]
     written = played(agent(tmp_path / "agents", SQL), {"say": "How many?", "moves": moves})
+    assert verified(written, tmp_path / "agents") == 0
     asks = SQL.replace("tools=[count]", "tools=[FunctionTool(count, require_confirmation=True)]")
     agent(tmp_path / "agents", asks.replace("ToolContext\n", "FunctionTool, ToolContext\n", 1))
     (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
@@ -164,3 +155,93 @@ def test_events_that_an_agents_code_makes_without_an_invocation_replay(
     turns = json.loads(written.read_text())["eval_cases"][0]["conversation"]
     assert [turn["final_response"]["parts"] for turn in turns] == [[{"text": "Closed."}]] * 2
     assert verified(written, tmp_path / "agents") == 0
+
+
+WORDS = '''
+from google.adk.models import BaseLlm, LlmResponse
+from google.genai import types
+
+INNER = [("count", {"text": "a b"})]
+
+
+def count(text: str) -> dict:
+    """Count the words of a text."""
+    raise SystemExit("a real tool ran")
+
+
+class Moves(BaseLlm):
+    def moves(self):
+        return INNER if self.model == "inner" else [("inner", {"request": "Count: a b"})]
+
+    async def generate_content_async(self, llm_request, stream=False):
+        done = sum(bool(part.function_response) for content in llm_request.contents for part in content.parts)
+        part = types.Part(text="Two.")
+        if done < len(self.moves()):
+            name, args = self.moves()[done]
+            part = types.Part(function_call=types.FunctionCall(name=name, args=args))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+inner = LlmAgent(name="inner", model=Moves(model="inner"), description="Counts.", instruction="Count.", tools=[count])
+root_agent = LlmAgent(name="small", model=Moves(model="outer"), instruction="Ask.", tools=[AgentTool(inner)])
+'''
+ASK = {"agent": "small", "calls": [{"name": "inner", "args": {"request": "Count: a b"}}]}
+MOVES = [
+    ASK,
+    {"agent": "inner", "calls": [{"name": "count", "args": {"text": "a b"}}]},
+    {"tool": "count", "returns": {"result": 2}},
+    {"agent": "inner", "text": "Two."},
+    {"agent": "small", "text": "Two."},
+]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The eval set of a case in which the inner agent calls its tool once."""
+    folder = agent(tmp_path_factory.mktemp("kept") / "agents", WORDS)
+    return played(folder, {"say": "How many words are in a b?", "moves": MOVES})
+
+
+def changed(tmp_path: Path, calls: str) -> Path:
+    """Write the agent with other calls of its inner agent, and return the folder of agents."""
+    agent(tmp_path / "changed" / "agents", WORDS.replace('[("count", {"text": "a b"})]', calls))
+    return tmp_path / "changed" / "agents"
+
+
+def test_the_same_inner_calls_pass(kept: Path, verifies: Ends) -> None:
+    """With recorded models and with real ones."""
+    assert verified(kept, kept.parent / "agents") == 0
+    (case,) = json.loads(verifies(0, kept, kept.parent / "agents", "--models", "real", "--json").out)["cases"]
+    statuses = {check["name"]: check["status"] for check in case["runs"][0]["checks"]}
+    assert statuses["inner_tool_calls"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("calls", "what", "told"),
+    [
+        ("[]", "call", "does not call count inside inner"),
+        ('[("count", {"text": "b a"})]', "arguments", "calls count inside inner with different arguments"),
+        ('[("count", {"text": "a b"})] * 2', "call", "calls count inside inner, unlike the golden"),
+    ],
+    ids=["left out", "other arguments", "one more"],
+)
+def test_another_inner_call_is_a_divergence(
+    kept: Path, tmp_path: Path, ends: Ends, *, calls: str, what: str, told: str
+) -> None:
+    """It is at the call of the agent tool, and names that and the inner call."""
+    words = ("verify", kept, "--agents-dir", changed(tmp_path, calls), "--models", "real", "--json")
+    (case,) = json.loads(ends(1, *words).out)["cases"]
+    found, checks = case["runs"][0]["divergence"], case["runs"][0]["checks"]
+    (pair,) = found["pairs"]
+    assert (found["verdict"], found["what"], found["turn"], found["step"]) == ("agent_changed", what, 0, 1)
+    assert {tuple(step["within"]) for step in (pair["golden"], pair["actual"]) if step} == {("inner",)}
+    assert told in found["sentence"]
+    assert "inner_tool_calls" in {check["name"] for check in checks if check["status"] == "failed"}
+
+
+def test_more_inner_calls_pass_where_the_recorded_ones_alone_count(kept: Path, tmp_path: Path) -> None:
+    """As for the agent's own calls; one that is left out does not pass."""
+    agents = changed(tmp_path, '[("count", {"text": "a b"}), ("count", {"text": "c"})]')
+    more = ("--match", "in_order", "--unrecorded", "generate", "--models", "real")
+    assert verified(kept, agents, *more) == 0
+    assert verified(kept, changed(tmp_path, "[]"), *more) == 1

@@ -382,17 +382,40 @@ def test_a_text_behind_a_question_is_the_reply_to_it(
     assert verified(written, graph(tmp_path, "ask, close")) == 0
 
 
-def test_a_trace_that_ends_with_the_reply_is_played_as_far_as_it_tells(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+REPLIED = {"name": "request_input", "response": {"result": "yes"}}
+
+
+@pytest.mark.parametrize(
+    ("author", "reply", "last", "told"),
+    [
+        ("user", {"id": "decision", **REPLIED}, [], "does not contain how the last turn ended"),
+        ("tool", {**REPLIED, "name": "decision"}, [{"author": "close", "content": {}}], "recorded"),
+    ],
+    ids=["no event", "an event without a word"],
+)
+def test_a_trace_is_played_as_far_as_it_tells(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    author: str,
+    reply: dict[str, Any],
+    last: list[Any],
+    told: str,
 ) -> None:
-    """What the agent made of the reply is not told, and not compared; all before it is, under whatever name the reply has."""
-    reply = {"id": "decision", "name": "request_input", "response": {"result": "yes"}}
-    asks = [event("user", text="Go."), event("ask", function_call=ASKED)]
-    written = traced(tmp_path, *asks, event("user", function_response=reply))
-    assert "does not contain how the last turn ended" in capsys.readouterr().err
+    """What the agent made of the reply is not told, and not compared; all before it is, under whatever name the reply has.
+
+    What a graph puts out is no text: the trace keeps the author of its last event alone, and the reply before it all the same.
+    """
+    asks = [
+        event("user", text="Go."),
+        event("ask", function_call=ASKED),
+        event(author, function_response=reply),
+    ]
+    written = traced(tmp_path, *asks, *last)
+    assert told in "".join(capsys.readouterr())
     assert verified(written, graph(tmp_path, "ask, close")) == 0
-    assert verified(written, graph(tmp_path / "quiet", "ask, quiet")) == 0
     assert verified(written, graph(tmp_path / "other", "close")) == 1
+    assert last or verified(written, graph(tmp_path / "quiet", "ask, quiet")) == 0
 
 
 def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, verifies: Ends) -> None:
@@ -411,21 +434,6 @@ def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, v
         "does not ask the user for input"
         in verifies(1, written, graph(tmp_path / "other", "review, close")).out
     )
-
-
-def test_a_last_event_without_a_word_leaves_the_calls_before_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What a graph puts out is no text: the trace keeps its author alone, and the reply before it all the same, whatever that calls itself."""
-    events = [
-        event("user", text="Go."),
-        event("ask", function_call=ASKED),
-        event("tool", function_response={"name": "decision", "response": {"result": "yes"}}),
-    ]
-    written = traced(tmp_path, *events, {"author": "close", "content": {}})
-    assert "recorded" in capsys.readouterr().out
-    assert verified(written, graph(tmp_path, "ask, close")) == 0
-    assert verified(written, graph(tmp_path / "other", "close")) == 1
 
 
 def test_a_list_of_other_things_with_events_is_no_session(tmp_path: Path, ends: Ends) -> None:

@@ -49,6 +49,14 @@ def case_in(path: Path) -> dict[str, Any]:
     return found
 
 
+def played_again(kept: Path, agent: Path) -> Path:
+    """Play the case of an eval set as a script, and return the eval set that it wrote."""
+    again = kept.with_name("again.evalset.json")
+    words = ["--script", str(kept), "--case", "one", "--out", str(again), "--eval-id", "two"]
+    assert main(["run", str(agent), *words]) == 0
+    return again
+
+
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     """An eval set of a session in which each message sets state."""
@@ -67,9 +75,7 @@ def test_a_replay_sets_what_the_messages_set(
     assert case["session_input"]["state"] == recorded.state == {"plan": "pro"}
     assert [turn.state_delta for turn in recorded.turns] == [{}, {"closed": True, "temp:who": "Ann"}]
     assert case["conversation"][1]["final_response"]["parts"] == [{"text": "Closed for Ann."}]
-    again = tmp_path / "again.evalset.json"
-    words = ["--script", str(kept), "--case", "one", "--out", str(again), "--eval-id", "two"]
-    assert main(["run", str(tmp_path / "agents" / "small"), *words]) == 0
+    again = played_again(kept, tmp_path / "agents" / "small")
     for path in (kept, again):
         assert case_in(path)["final_session_state"] == {"plan": "pro", "closed": True}
         assert verified(path, tmp_path / "agents") == 0
@@ -176,8 +182,7 @@ TURN: dict[str, Any] = {
 
 def messages(path: Path) -> list[Any]:
     """Return the user messages of the only case of an eval set."""
-    (case,) = json.loads(path.read_text())["eval_cases"]
-    return [turn["user_content"] for turn in case["conversation"]]
+    return [turn["user_content"] for turn in case_in(path)["conversation"]]
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
@@ -186,16 +191,15 @@ def test_a_file_goes_from_the_script_to_the_case_the_replay_and_the_next_case(
 ) -> None:
     """The agent finds its bytes each time, also where a case is played that has no recording."""
     folder = agent(tmp_path / "agents", COUNTS_BYTES)
-    first, again = played(folder, TURN), tmp_path / "again.evalset.json"
+    first = played(folder, TURN)
     assert messages(first) == [{"role": "user", "parts": [{"text": "What is this?"}, PART]}]
     assert verified(first, tmp_path / "agents") == 0
     if not is_recorded:
         sidecar_of(first).unlink()
-    words = ["--script", str(first), "--case", "one", "--out", str(again), "--eval-id", "two"]
-    assert main(["run", str(folder), *words]) == 0
+    again = played_again(first, folder)
     (message,) = messages(again)
     assert [file.size for file in files_in(message)] == [4]
-    assert json.loads(again.read_text())["eval_cases"][0]["final_session_state"] == {"bytes": 4}
+    assert case_in(again)["final_session_state"] == {"bytes": 4}
     assert verified(again, tmp_path / "agents") == 0
 
 
@@ -233,22 +237,15 @@ EARLIER_TURNS: tuple[dict[str, Any], ...] = (
 )
 
 
-def final_state(path: Path) -> Any:
-    """Return what the only case of an eval set has as its final state."""
-    (case,) = json.loads(path.read_text())["eval_cases"]
-    return case["final_session_state"]
-
-
 def test_a_replay_begins_with_what_the_session_began_with(tmp_path: Path) -> None:
     """The recording has it, in a version of its own, and gives it when the case plays again, and in any runner; without it the replay fails."""
     agents = tmp_path / "agents"
     kept = played(agent(agents, SOURCE), *EARLIER_TURNS, earlier=EARLIER)
-    sidecar, again = sidecar_of(kept), tmp_path / "again.evalset.json"
+    sidecar = sidecar_of(kept)
     assert read_environment(sidecar).version == 7
     assert verified(kept, agents) == 0
-    words = ["--script", str(kept), "--case", "one", "--out", str(again), "--eval-id", "two"]
-    assert main(["run", str(agents / "small"), *words]) == 0
-    assert final_state(kept) == final_state(again) == FOUND
+    again = played_again(kept, agents / "small")
+    assert [case_in(path)["final_session_state"] for path in (kept, again)] == [FOUND] * 2
     first, second = (read_environment(sidecar_of(path)).cases for path in (kept, again))
     assert first["one"].earlier == second["two"].earlier
     assert asyncio.run(state_of(HermeticEnvironment(sidecar, models="recorded"))) == FOUND

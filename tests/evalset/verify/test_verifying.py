@@ -13,23 +13,23 @@ import pytest
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from tests.evalset.verify.desks import (
+    LOWER,
+    VARIED,
     agents,
     copied_set,
     divergence_of,
+    first,
     the_case,
     the_run,
 )
 from tests.simulator.runtime.test_misuse import KEYS
 
-COUNTED = "class Clerk(BaseLlm):", "import itertools\nruns = itertools.count()\n\n\nclass Clerk(BaseLlm):"
-
-LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 CHANGED_TOOL = ("def check(order: str) -> dict:", "def check(order: str, loud: bool = False) -> dict:")
 
 
 NOT_NOW = """
         query, made, answered = since_the_query(llm_request.contents)
-        if query.startswith('check A') and not made and next(runs) % 2:
+        if query.startswith('check A') and not made and next(runs) % 2 == 0:
             yield said([types.Part(text='not now')])
             return
 """
@@ -77,15 +77,6 @@ def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path:
     assert the_run(verify(copied, agents_dir=folder)).divergence is not None
     assert verify(copied, agents_dir=folder, criteria=Criteria(match="in_order")).status == "passed"
     assert verify(copied, agents_dir=folder, criteria=Criteria(match="any_order")).status == "passed"
-
-
-def test_another_query_than_was_recorded_is_the_users_change(kept: Path, tmp_path: Path) -> None:
-    """Whatever the agent makes of it, the recorded world does not fit the query."""
-    edited = copied_set(kept, tmp_path, ("check C; wipe C", "check C; wipe D"))
-    found = divergence_of(the_run(verify(edited, agents_dir=agents(tmp_path))))
-    assert (found.turn, found.verdict) == (1, "user_changed")
-    (told,) = found.evidence
-    assert all(each in told for each in ("turn 2: ", "wipe C'", "wipe D'"))
 
 
 def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path, tmp_path: Path) -> None:
@@ -149,8 +140,7 @@ def test_a_service_that_the_agents_own_code_asks_without_a_key_says_nothing_of_t
 
 def test_runs_that_differ_from_each_other_are_no_change_of_the_agent(kept: Path, tmp_path: Path) -> None:
     """A model that calls a tool otherwise in each run varies; one that does so in each run alike has changed."""
-    varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
-    for changes, verdict in (((COUNTED, varied), "varies"), ((LOWER,), "agent_changed")):
+    for changes, verdict in ((VARIED, "varies"), ((LOWER,), "agent_changed")):
         verification = verify(kept, agents_dir=agents(tmp_path / verdict, *changes), models="real", runs=2)
         found = [divergence_of(run) for run in the_case(verification).runs]
         assert [each.verdict for each in found] == [verdict] * 2
@@ -217,7 +207,7 @@ def test_it_may_be_called_where_a_loop_runs(kept: Path, tmp_path: Path) -> None:
 def test_an_agent_that_is_right_every_other_time_has_a_pass_power(kept: Path, tmp_path: Path) -> None:
     """Four runs of which two pass: one in two for one run, one in six for two, none for three; and the case fails."""
     count = ("        query, made, answered = since_the_query(llm_request.contents)\n", NOT_NOW)
-    case = the_case(verify(kept, agents_dir=agents(tmp_path, COUNTED, count), runs=4, at_once=1))
+    case = the_case(verify(kept, agents_dir=agents(tmp_path, VARIED[0], count), runs=4, at_once=1))
     assert [run.passed for run in case.runs] == [True, False, True, False]
     assert [case.pass_power(k) for k in (1, 2, 3)] == [0.5, 1 / 6, 0]
     assert case.status == "failed"
@@ -225,10 +215,7 @@ def test_an_agent_that_is_right_every_other_time_has_a_pass_power(kept: Path, tm
 
 def test_a_run_may_not_take_forever(kept: Path, tmp_path: Path) -> None:
     """What it did by then is kept."""
-    waits = (
-        'if os.environ.get("NO_MODEL"):',
-        "import asyncio\n        await asyncio.sleep(3600)\n        if False:",
-    )
+    waits = first("import asyncio\n        await asyncio.sleep(3600)")
     run = the_run(verify(kept, agents_dir=agents(tmp_path, waits), timeout=2.0))
     assert (run.passed, len(run.turns)) == (False, 1)
     assert " 2 s" in run.error
@@ -248,10 +235,3 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     assert "gemini-2.5-flash" in told
     (told,) = verify(kept, agents_dir=agents(tmp_path)).models
     assert told.startswith("desk: real models ")
-
-
-@pytest.mark.long
-def test_a_result_becomes_json_and_is_the_same_again(kept: Path, tmp_path: Path) -> None:
-    """A page may keep it."""
-    verification = verify(kept, agents_dir=agents(tmp_path, LOWER))
-    assert type(verification).model_validate_json(verification.model_dump_json()) == verification

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from simulator.agents import (
     find_agents,
 )
 from simulator.agents.agent_folder import AgentFolder
+from tests.harness.processes import completed
 
 LISTING = """
 import json, sys
@@ -56,13 +56,7 @@ def listing(tmp_path: Path) -> str:
 def test_importing_and_listing_imports_no_adk(tmp_path: Path) -> None:
     """A fresh process imports the package and lists a folder and the demos without google.adk or google.genai."""
     bot(tmp_path, "bot", "import google.adk\n")
-    done = subprocess.run(
-        [sys.executable, "-c", LISTING, "--agents-dir", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    done = completed(sys.executable, "-c", LISTING, "--agents-dir", tmp_path)
     names, heavy = json.loads(done.stdout)
     assert names == ["bot", *DEMOS]
     assert heavy == []

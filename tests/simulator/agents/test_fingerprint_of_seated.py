@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,6 +25,7 @@ from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.catalogue import AgentCatalogue
 from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.runtime.adk.boundaries import install
+from tests.harness.processes import REPOSITORY, completed
 from tests.simulator.runtime.playing import Mode, played
 from tests.simulator.runtime.shapes import SHAPES, Shape
 from tests.simulator.runtime.traces import Traces
@@ -144,15 +144,9 @@ def test_another_process_gives_the_same_fingerprints(tmp_path: Path) -> None:
     """One that hashes texts in another order and has seated its agents agrees on all shapes, demos and files of configs."""
     (tmp_path / "listed.py").write_text(_FILE)
     here = _fingerprints(tmp_path / "listed.py", seated=False)
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", __name__, str(tmp_path / "listed.py")],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parents[3],
-        env={**os.environ, "PYTHONHASHSEED": _SEED},
-    )
-    assert json.loads(run.stdout) == here
+    words = (sys.executable, "-W", "ignore", "-m", __name__, tmp_path / "listed.py")
+    run = completed(*words, folder=REPOSITORY, environment={**os.environ, "PYTHONHASHSEED": _SEED})
+    assert json.loads(run.stdout) == here, run.stderr
 
 
 def _fingerprints(listed: Path, *, seated: bool) -> dict[str, str]:

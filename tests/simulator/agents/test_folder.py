@@ -130,11 +130,7 @@ def test_each_form_of_the_convention_loads(root: Path) -> None:
         assert f"{name}_evals" in manager.list_eval_sets(name)
         assert AgentFolder(root).load(name, anew=True).origin == config.origin
     assert AgentFolder(root).names() == tuple(FORMS)
-
-
-def test_an_app_keeps_its_plugins(root: Path) -> None:
-    """The config's agent is the App itself, with its plugins."""
-    app = AgentFolder(root).load("with_app").agent
+    app = there(entries["with_app"].config).agent
     assert isinstance(app, App)
     assert [plugin.name for plugin in app.plugins] == ["counting"]
 

@@ -14,6 +14,7 @@ from simulator.agents import find_agents
 from simulator.agents.load_advice import advice, pip_install
 from simulator.agents.placeholder_credentials import VARIABLE, placeholder_credentials
 from simulator.base.secret_masking import without_secrets
+from tests.harness.tiny_agent import write_agent
 from tests.simulator.base.rows import for_each
 
 PYTHON = Path("/project/.venv/bin/python")
@@ -149,9 +150,7 @@ def test_an_agent_that_asks_for_credentials_at_import_loads_where_somebody_chose
 ) -> None:
     """Off by default: then both ways are told. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
     for name, source in (("shop", AGENT), ("lacks", "import nothing_of_that_name\nroot_agent = None\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "agent.py").write_text(source)
-        (tmp_path / name / "__init__.py").write_text("from . import agent\n")
+        write_agent(tmp_path / name, source)
     (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     lacks, shop = find_agents(tmp_path, demos=False)

@@ -12,7 +12,6 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
 from app.scripts.recorded_play import view_of as recorded_view
-from app.scripts.script_play import ScriptForm, open_script
 from app.server.owners import LOCAL
 from evalset.adk_runs.eval_process import check_installed
 from evalset.cli.eval_command import main as evaluate
@@ -88,22 +87,6 @@ def test_what_lacks_there_is_told_with_the_line_to_paste(tmp_path: Path) -> None
         check_installed(python)
 
 
-def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To its end, in a session that people see."""
-    home = project(tmp_path / "agents", name="scripted")
-    config = listed(home, "scripted", monkeypatch)
-    live = open_script(ScriptForm(agent="scripted", text=SCRIPT), config)
-    assert isinstance(live.simulation, RemoteSimulation)
-    script = there(live.script)
-    assert script.wait(lambda progress: progress.is_over, PATIENCE)
-    played = script.progress.played
-    assert played is not None, script.progress.failure
-    assert played.came_through, played
-    until(live.simulation, lambda: not live.simulation.view().busy)
-    live.simulation.close()
-    config.kernels.end()
-
-
 def test_a_recorded_session_that_is_played_again_has_its_times(tmp_path: Path) -> None:
     """In a kernel as in this process: the same facts, but for how long each answer took."""
     home = project(tmp_path, name="timed")
@@ -125,14 +108,15 @@ def test_a_recorded_session_that_is_played_again_has_its_times(tmp_path: Path) -
 def test_a_recorded_case_plays_in_the_kernel_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what was recorded: nobody is asked, no tool runs, and the answers are the recorded ones."""
+    """As a script, in a session that people see: nobody is asked, no tool runs, and the answers are the recorded ones."""
     home = project(tmp_path / "agents")
     out, config = written(home), listed(home, "desk", monkeypatch)
     assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
     live = open_recorded(RecordedForm(agent="desk", path=str(out), case="lost"), config)
+    assert isinstance(live.simulation, RemoteSimulation)
     played = there(live.script)
     assert played.wait(lambda progress: progress.is_over or bool(progress.asks), PATIENCE)
-    assert played.progress.is_over, played.progress
+    assert there(played.progress.played).came_through, played.progress
     until(live.simulation, lambda: not live.simulation.view().busy)
     (turn,) = live.simulation.session.turns
     assert "lost" in str(turn.events)

@@ -60,33 +60,6 @@ def of_kernel(agents: AgentCatalogue, name: str) -> KernelAgentConfig:
     return config
 
 
-@pytest.mark.long
-def test_agents_of_a_folder_and_of_a_file_that_have_the_same_name(
-    tmp_path: Path, ended: list[AgentCatalogue]
-) -> None:
-    """Each plays under the name that the list has for it, and nothing of them is imported here."""
-    file = tmp_path / "kernel_configs.py"
-    file.write_text(_FILE)
-    home = project(tmp_path / "agents")
-    ended.append(agents := catalogue_of(agents_dir=home, agents_file=str(file)))
-    assert [entry.name for entry in agents.entries()] == ["desk", str(file)]
-    assert [(entry.name, entry.state) for entry in agents.load_all()] == [
-        ("desk", "ready"),
-        ("first", "ready"),
-        ("desk (file)", "ready"),
-    ]
-    config = of_kernel(agents, "desk (file)")
-    assert config.resolve_eval_set_path() == Path.cwd() / "sets" / "x.evalset.json"
-    assert config.kernels.running is None
-    simulation = greeted(config)
-    assert simulation.session.agent_name == "desk (file)"
-    assert simulation.pending
-    simulation.close()
-    assert not any(
-        str(tmp_path) in (getattr(known, "__file__", None) or "") for known in [*sys.modules.values()]
-    )
-
-
 def test_a_file_that_fails_says_what_it_says_here_and_is_run_again(
     tmp_path: Path, ended: list[AgentCatalogue]
 ) -> None:
@@ -217,7 +190,10 @@ def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[Agent
 def test_an_agent_may_set_handlers_of_signals_when_it_is_imported(
     tmp_path: Path, ended: list[AgentCatalogue]
 ) -> None:
-    """An agent of a folder and one of a file; the handler runs, and one that raises ends nothing."""
+    """An agent of a folder and one of a file, which have the same name; the handler runs, and one that raises ends nothing.
+
+    Each plays under the name that the list has for it, and nothing of them is imported here.
+    """
     sets = """
 import os, signal
 def handler(number, frame):
@@ -235,6 +211,12 @@ def before(callback_context):
         "first": None,
         "desk (file)": None,
     }
+    of_file = of_kernel(agents, "desk (file)")
+    assert of_file.resolve_eval_set_path() == Path.cwd() / "sets" / "x.evalset.json"
+    assert of_file.kernels.running is None
+    assert greeted(of_file).session.agent_name == "desk (file)"
+    files = [getattr(known, "__file__", None) or "" for known in [*sys.modules.values()]]
+    assert not any(str(tmp_path) in file for file in files)
     config = of_kernel(agents, "desk")
     simulation = greeted(config)
     process = config.kernels.kernel().process_id

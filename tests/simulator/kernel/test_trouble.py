@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -39,32 +38,13 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", ["spin", "hold"])
-def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
-    config: KernelAgentConfig, words: str
-) -> None:
-    """The session goes on in a fresh process, and so does one beside it that waits for a person."""
-    beside = greeted(config)
-    (before,) = beside.pending
-    simulation = begun(config)
-    simulation.query(words, wait=0.2)
-    simulation.stop()
-    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
-    assert simulation.session.turns[-1].ended
-    until(beside, lambda: [each.key for each in beside.pending] == [before.key])
-    assert beside.answer(beside.pending[0], said("Hello!"), wait=PATIENCE)
-    assert simulation.query("Hello", wait=PATIENCE)
-    assert simulation.pending
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "wait"), [pytest.param("spin", 0.2, marks=pytest.mark.long), ("hold", None)]
 )
 def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     config: KernelAgentConfig, words: str, wait: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another process, where it stood; the one that computes goes on in its own. A new session opens there, too."""
+    """In another process, where it stood; the one that computes goes on in its own, and after a stop in a fresh one. A new session opens there, too."""
     monkeypatch.setattr(remote_simulation, "_LOOK_SECONDS", 0.2)
     beside, simulation = begun(config), begun(config)
     beside.query("Hello", wait=PATIENCE)
@@ -79,6 +59,9 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     simulation.stop()
     until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
     until(simulation, lambda: len(config.kernels.alive) == 1)
+    assert simulation.session.turns[-1].ended
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
 
 
 @pytest.mark.long
@@ -107,37 +90,19 @@ def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_hel
 
 @pytest.mark.long
 def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
-    """Nothing is lost and no port is open; a turn that ends it each time would do so for ever: a person stops it, and goes on."""
+    """Nothing is lost and no port is open. Then going to the step where it stands is enough, as often as it is wanted.
+
+    A turn that ends it each time would do so for ever: a person stops it, and goes on.
+    """
     simulation = begun(config)
     simulation.query("Where is A1?", wait=PATIENCE)
     simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
-    length = len(simulation.journal)
-    first = config.kernels.kernel().process_id
+    before, length, first = simulation.pending, len(simulation.journal), config.kernels.kernel().process_id
     assert all(one.status != "LISTEN" for one in psutil.Process(first).net_connections("inet"))
     os.kill(first, 9)
     until(simulation, lambda: bool(simulation.view().problems) and bool(simulation.pending))
     assert config.kernels.kernel().process_id != first
-    assert len(simulation.journal) == length
     assert any("signal 9" in words for words in simulation.view().problems)
-    simulation.stop()
-    with pytest.raises(ValueError, match="exit code 3"):
-        simulation.query("exit", wait=PATIENCE)
-    until(simulation, lambda: not simulation.view().busy)
-    assert simulation.view().session.state is SessionState.ACTIVE
-    simulation.stop()
-    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
-    assert simulation.query("Hello", wait=PATIENCE)
-
-
-@pytest.mark.long
-def test_a_session_whose_process_ended_twice_is_played_anew_from_where_it_stands(
-    config: KernelAgentConfig,
-) -> None:
-    """Going to the step where it stands is enough, as often as it is wanted, and nothing of it is lost."""
-    simulation = greeted(config)
-    before, length = simulation.pending, len(simulation.journal)
-    os.kill(config.kernels.kernel().process_id, 9)
-    until(simulation, lambda: bool(simulation.pending) and bool(simulation.view().problems))
     for _ in range(2):
         os.kill(config.kernels.kernel().process_id, 9)
         until(simulation, lambda: not simulation.pending and not simulation.view().busy)
@@ -146,6 +111,14 @@ def test_a_session_whose_process_ended_twice_is_played_anew_from_where_it_stands
         assert [each.key for each in simulation.pending] == [each.key for each in before]
         assert not simulation.view().problems
     assert len(simulation.journal) == length
+    simulation.stop()
+    with pytest.raises(ValueError, match="exit code 3"):
+        simulation.query("exit", wait=PATIENCE)
+    until(simulation, lambda: not simulation.view().busy)
+    assert simulation.view().session.state is SessionState.ACTIVE
+    simulation.stop()
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    assert simulation.query("Hello", wait=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -297,24 +270,6 @@ def test_nothing_is_left_of_an_agent_when_the_studio_is_killed(
     studio.stdout.close()
     for each in {*group, child, template}:
         until_gone(each)
-
-
-@pytest.mark.long
-def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_of_its_own(
-    tmp_path: Path,
-) -> None:
-    """As a tool's server may."""
-    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", "True"))
-    kernel = Kernel(Path(sys.executable), tmp_path)
-    with ThreadPoolExecutor(1) as other:
-        asked = other.submit(kernel.ask, "load", of_folder(tmp_path.parent, tmp_path.name))
-        wait_until((tmp_path / "child.txt").exists, what="the child", seconds=PATIENCE)
-        kernel.kill()
-        with pytest.raises(KernelError):
-            asked.result(PATIENCE)
-    child = int((tmp_path / "child.txt").read_text())
-    until_gone(kernel.process_id)
-    until_gone(child)
 
 
 DAEMON = """

@@ -327,7 +327,7 @@ def _is_readable(store: JournalStore) -> bool:
 
 
 def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where nothing has failed yet. Patched, so that nobody waits for two seconds."""
+    """Also where nothing has failed yet: facts are taken at once, and `keep` gives up after its time. Patched, so that nobody waits for two seconds."""
     monkeypatch.setattr("simulator.store.background_writer.LATE_SECONDS", 0.05)
     store = kept.store(patience=20)
     journal = begun(store)
@@ -337,8 +337,14 @@ def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.Mon
         wait_until(lambda: journal.trouble is not None, what="the word")
         assert "0.05 s" in str(journal.trouble)
         assert journal.first_unstored == 2
+        append(journal, answered_turn()[1:])
+        journal.move_head(4)
+        taken = journal.path()
+        with pytest.raises(StoreError, match=r"'session' .* 0\.05 s$"):
+            journal.keep(0.05)
     journal.keep()
     assert (journal.trouble or "", journal.has_unwritten) == ("", False)
+    assert kept.store().load("session").path() == taken
 
 
 @pytest.mark.parametrize(

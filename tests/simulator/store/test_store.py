@@ -206,19 +206,6 @@ def test_a_head_that_two_moved_is_the_first_ones(kept: Kept) -> None:
     assert kept.store().load("session").head == ROOT
 
 
-def test_an_append_does_not_wait(kept: Kept) -> None:
-    """While the database is locked, facts are taken at once, and `keep` gives up after its time; they are stored when the lock is gone."""
-    journal = begun(kept.store(patience=20))
-    with kept.locked():
-        append(journal, _turns(20))
-        journal.move_head(6)
-        assert len(kept_facts := journal.path()) == 7
-        with pytest.raises(StoreError, match=r"'session' .* 0\.05 s$"):
-            journal.keep(0.05)
-    journal.keep()
-    assert kept.store().load("session").path() == kept_facts
-
-
 @pytest.mark.long
 def test_many_threads_append_to_many_sessions(kept: Kept) -> None:
     """Each session has its own facts, in their order."""

@@ -12,7 +12,7 @@ from simulator.agents.demo_agents import DEMOS
 from simulator.seats.answers import ModelAnswer
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import SessionState
-from tests.simulator.agents.playing import MOST_ANSWERS, SECONDS, SEED, failures, last_words, tools
+from tests.simulator.agents.playing import MOST_ANSWERS, SECONDS, SEED, failures, last_words, play, tools
 from tests.simulator.base.rows import for_each
 
 FOUND = {"order_id": "A-1001", "status": "processing", "total": 49.9, "currency": "EUR"}
@@ -107,14 +107,12 @@ SESSIONS = [
 def drafts(agent: str, queries: list[str]) -> list[ToolRequest]:
     """Play a session in which each draft is taken as it is; return the calls."""
     found: list[ToolRequest] = []
-    with Simulation.open(demo_agent(agent), seats=Seats(agents={"*": "model"}), seed="s") as session:
-        for query in queries:
-            session.query(query)
-            while waiting := session.pending:
-                request = waiting[0]
-                assert isinstance(request, ToolRequest)
-                found.append(request)
-                session.answer(request, request.draft)
+
+    def taken(request: ToolRequest) -> Any:
+        found.append(request)
+        return request.draft
+
+    play(agent, *queries, answer=taken)
     return found
 
 

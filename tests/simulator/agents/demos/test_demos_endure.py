@@ -89,24 +89,6 @@ def ill_ended(session: SimulationSession, said: int = 1) -> list[str]:
     return [*failures(session), *(text for is_so, text in wrong if is_so)]
 
 
-@pytest.mark.parametrize(
-    ("name", "query"),
-    [
-        pytest.param(name, query, marks=pytest.mark.long if place else ())
-        for name, demo in DEMOS.items()
-        for place, query in enumerate(demo.example_queries)
-    ],
-)
-@settings(max_examples=settings().max_examples // 6)
-@given(data=st.data())
-def test_any_answer_leads_to_an_end(name: str, query: str, data: st.DataObject) -> None:
-    """Missing fields, other types, texts, lists, errors, nothing: each session of each example ends with words."""
-    session = played(name, query, data=data)
-    assert ill_ended(session) == []
-    if name == "expense_approver":
-        assert Decision.model_validate_json(last_words(session))
-
-
 FRAGMENTS = [
     "cancel", "refund", "order", "A-1001", "A-1002", "C-17", "ada@example.com", "all", "2", "mugs", "1",
     "lamp", "yes", "no", "it", "20", "EUR", "flight", "hotel", "book", "Oslo", "Rome", "from", "to",
@@ -120,14 +102,26 @@ messages = (
 ).filter(str.strip)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", DEMOS)
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        pytest.param(name, query, marks=pytest.mark.long if place else ())
+        for name, demo in DEMOS.items()
+        for place, query in enumerate([*demo.example_queries, None])
+    ],
+)
 @settings(max_examples=settings().max_examples // 6)
-@given(said=st.lists(messages, min_size=1, max_size=3), data=st.data())
-def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObject) -> None:
-    """A few messages of any words, with any answers, end as well; later messages build on a history of nonsense."""
+@given(data=st.data())
+def test_any_answer_and_any_words_lead_to_an_end(name: str, query: str | None, data: st.DataObject) -> None:
+    """Missing fields, other types, texts, lists, errors, nothing: each session of each example ends with words.
+
+    So do a few messages of any words, with any answers; later messages build on a history of nonsense.
+    """
+    said = [query] if query else data.draw(st.lists(messages, min_size=1, max_size=3))
     session = played(name, *said, data=data)
     assert ill_ended(session, len(said)) == []
+    if query and name == "expense_approver":
+        assert Decision.model_validate_json(last_words(session))
 
 
 @pytest.mark.long
