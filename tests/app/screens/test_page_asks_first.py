@@ -52,9 +52,8 @@ def test_real_calls_that_wait_are_asked_for_first() -> None:
         assert not tab.keys("sure_yes_")
 
 
-@pytest.mark.long
 def test_what_sets_off_nothing_needs_no_second_click() -> None:
-    """Another player, or a tool of which nothing waits, is seated at once."""
+    """Another player, or a tool of which nothing waits, is seated at once; what waits for the person in a named seat is not counted."""
     simulation = waiting()
     seated("find_order", "refuse")
     simulation.pending = (tool_request("c3", "refund_order"),)
@@ -63,10 +62,6 @@ def test_what_sets_off_nothing_needs_no_second_click() -> None:
         ("tool", "refuse", "find_order"),
         ("tool", "real", "find_order"),
     ]
-
-
-def test_all_other_tools_leaves_out_those_with_a_seat_of_their_own() -> None:
-    """What waits for the person in a named seat goes on waiting, so it is not counted."""
     simulation = waiting()
     simulation.set_player("tool", "person", "find_order")
     assert "2 waiting" in seated("-", "real").words

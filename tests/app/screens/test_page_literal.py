@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import sys
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import app
-from app.live.agent_catalogue import catalogue
 from simulator.facts import Provenance
 from tests.app.fakes import FakeSimulation, model_request, put_live
 from tests.app.page_driver import Tab
@@ -20,13 +17,6 @@ ESCAPED = "\\u202e\\u2067"
 BODIES = frozenset({"text", "code"})
 SAFE = frozenset({"literal", "show_json", "write_json"})
 """What writes a text so that it may stand in a body."""
-
-AGENT = """
-from google.adk.agents import LlmAgent
-from google.adk.models import Gemini
-
-root_agent = LlmAgent(name="asker", model=Gemini(model=%r), instruction="Help.")
-"""
 
 
 def _bare(source: str) -> Iterator[str]:
@@ -53,19 +43,6 @@ def test_a_body_that_is_drawn_as_it_is_would_be_found() -> None:
     assert list(_bare(source)) == ["st.text(a)", "st.code(f'{b}')"]
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("no_key")
-def test_the_start_page_names_a_model_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Why a model cannot be asked is told in words that may come from the agent's file: none of them is turned."""
-    (tmp_path / "asker").mkdir()
-    (tmp_path / "asker" / "agent.py").write_text(AGENT % f"gemini-{TURNING}2.5")
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path), "--no-demos"])
-    catalogue().load_all()
-    tab = Tab()
-    assert f"gemini-{ESCAPED}2.5" in tab.literal
-    assert not set(TURNING) & set(tab.literal)
-
-
 def test_the_panes_of_a_session_name_all_as_it_is() -> None:
     """The table of the steps and the pane of the model show the escapes of what an agent, a tool and a rule are called."""
     simulation = FakeSimulation("session-0051-abcdef").ask("Where?")
@@ -83,3 +60,33 @@ def test_the_panes_of_a_session_name_all_as_it_is() -> None:
 
 def _injected() -> Provenance:
     return Provenance(source="injected", by=f"rule{TURNING}")
+
+
+APP = Path(__file__).resolve().parents[3] / "app"
+SHEET = re.sub(r"/\*.*?\*/", "", (APP / "styles.css").read_text(encoding="utf-8"), flags=re.DOTALL)
+PANE = re.compile(r"\bpane\(\"(\w+)\"")
+INNER = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
+
+
+def looked_for() -> list[str]:
+    """Return what stands in each `:has(...)`."""
+    starts = [found.end() - 1 for found in re.finditer(r":has\(", SHEET)]
+    return [inner[0][1:-1] for start in starts if (inner := INNER.match(SHEET, start))]
+
+
+def test_has_looks_for_whole_classes() -> None:
+    """A part of a class, a tag or an attribute in one `:has` makes a browser style most of the page anew when anything comes or goes."""
+    simple = re.compile(r"(?:> ?)?(?::is\()?(?:\.[\w-]+(?::empty)?(?:, | )?)+\)?|:focus-visible")
+    assert len(looked_for()) > 20
+    assert [each for each in looked_for() if not simple.fullmatch(each)] == []
+
+
+def test_each_pane_has_its_height() -> None:
+    """A pane is named in the sheet, as its name cannot be looked for by how it begins."""
+    names = {name for file in APP.rglob("*.py") for name in PANE.findall(file.read_text(encoding="utf-8"))}
+    assert len(names) > 5
+    assert {
+        name
+        for name in names
+        if f".st-key-pane_{name}," not in SHEET and f".st-key-pane_{name})" not in SHEET
+    } == set()

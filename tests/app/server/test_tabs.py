@@ -1,4 +1,4 @@
-"""A tab whose page is behind its session is woken, soon and not too often; nobody else hears of it."""
+"""A tab whose page is behind its session is woken, soon and not too often; nobody else hears of it. What is held for a closed one is let go of."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.websockets import WebSocketDisconnect
 from app.live.wake_ups import NOT_OURS, PATH, UNKNOWN_TAB, Waking
 from app.server import browser_tabs
 from app.server.browser_tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
+from app.server.closed_tabs import ClosedTabs
 
 
 class Server:
@@ -176,3 +177,29 @@ def test_tokens_cannot_be_guessed() -> None:
     made = {new_token() for _ in range(100)}
     assert len(made) == 100
     assert min(map(len, made)) >= 32
+
+
+class Page:
+    """Counts how often it was ended."""
+
+    def __init__(self) -> None:
+        self.ends = 0
+
+    def shutdown(self) -> None:
+        """End it."""
+        self.ends += 1
+
+
+def test_a_page_ends_when_its_tab_cannot_come_back() -> None:
+    """Not while it may, and not where it has; each once."""
+    gone, back, waits = Page(), Page(), Page()
+    waiting = {"gone": gone, "back": back, "waits": waits}
+    is_open = {"back"}
+    tabs = ClosedTabs(lambda: waiting, is_open.__contains__)
+    tabs.look()
+    tabs.look()
+    assert [page.ends for page in (gone, back, waits)] == [0, 0, 0]
+    waiting = {"waits": waits}
+    tabs.look()
+    tabs.look()
+    assert [page.ends for page in (gone, back, waits)] == [1, 0, 0]
