@@ -409,9 +409,9 @@ def renamed_id(agents: Path) -> str:
     """A session whose first call was answered, and whose second one waits."""
     assert agents.is_dir()
     live = begun()
-    tab = Tab(live.renamed_id)
+    tab = Tab(live.session_id)
     tab.click(tab.key("accept_"))
-    return live.renamed_id
+    return live.session_id
 
 
 def _renamed(agents: Path, renamed_id: str, *, itself: bool = True) -> str:
