@@ -14,20 +14,20 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
-from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.live import agent_catalogue
+from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator.agents import catalogue_for
 from simulator.base.user_data import DATA_DIR
+from simulator.runtime import Simulation
 from simulator.store import JournalStore
-from tests.evalset.editing.editing_sets import record_case, write_set
+from tests.app.desk_sessions import taken_in
+from tests.app.page_driver import Tab
+from tests.simulator.runtime.speaking import desk
 
 _SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
-_DESK = (
-    "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
-)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -118,13 +118,16 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalSt
 
 
 @pytest.fixture
-def desk_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    folder = tmp_path / "agents" / "desk"
-    folder.mkdir(parents=True)
-    (folder / "agent.py").write_text(_DESK)
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(folder.parent), "--no-demos"])
-    path = write_set(folder / "orders.evalset.json")
-    record_case(path, "one")
-    yield path
-    edited_sets().clear()
+def session() -> Simulation:
+    """A session that waits for its first query, in the registry."""
+    simulation = desk()
+    taken_in(simulation)
+    return simulation
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
+    """The start page with the demo agents, all of them loaded; the command line is an input of the process."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    catalogue().load_all()
+    return Tab()

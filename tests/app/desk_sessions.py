@@ -23,6 +23,12 @@ def begun(query: str = CANCEL, owner: str = LOCAL) -> LiveSession:
     return open_session(form, catalogue().config("order_desk"), owner)
 
 
+def taken_in(simulation: Simulation, config: SimulatedAgentConfig | None = None) -> LiveSession:
+    """Take a session into the registry, as the page does that opens it."""
+    found = config or simulation.config
+    return registry().add(simulation, found, directory_of(found.root_agent))
+
+
 def answered(config: SimulatedAgentConfig) -> LiveSession:
     """Open a session in which a tool was answered and the agent has spoken."""
     simulation = Simulation.open(config)
@@ -30,7 +36,7 @@ def answered(config: SimulatedAgentConfig) -> LiveSession:
     (request,) = simulation.pending
     order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
     simulation.answer(request, order)
-    return registry().add(simulation, config, directory_of(config.root_agent))
+    return taken_in(simulation, config)
 
 
 def live_of(session_id: str | None) -> LiveSession:

@@ -7,9 +7,6 @@ from pathlib import Path
 from tests.harness.talking_agent import write_talking_agent
 from tests.harness.tiny_agent import write_tiny_agent
 
-BROKEN_WORDS = "no module of mine has this name"
-"""Stands in the error of the agent that does not load."""
-
 MODEL = """
 import asyncio
 from collections.abc import AsyncGenerator
@@ -54,22 +51,6 @@ async def dig(depth: int) -> dict[str, int]:
 root_agent = LlmAgent(name="slow", model=Patient(), instruction="Dig.", tools=[dig])
 '''
 
-_SILENT = f'''{MODEL}
-
-class Silent(Answering):
-    """Asked to wait, it never answers; asked anything else, it answers at once."""
-
-    model: str = "silent"
-
-    async def part(self, contents):
-        asked = contents[-1].parts[-1].text
-        if asked == "Wait.":
-            await asyncio.Event().wait()
-        return types.Part(text=f"You said: {{asked}}")
-
-
-root_agent = LlmAgent(name="silent", model=Silent(), instruction="Answer.")
-'''
 
 _KEYLESS = '''
 """An agent whose model cannot be asked without a key."""
@@ -111,45 +92,6 @@ root_agent = LlmAgent(
 )
 '''
 
-_SEEKER = f'''{MODEL}
-from pathlib import Path
-
-from pydantic import BaseModel
-
-
-class Customer(BaseModel):
-    email: str
-    points: int
-
-
-class Asker(Answering):
-    """Looks a customer up in a file that nobody has, so that next to nothing is known of what it finds."""
-
-    model: str = "asker"
-
-    async def part(self, contents):
-        answer = contents[-1].parts[-1].function_response
-        if answer is None:
-            return types.Part.from_function_call(name="find_customer", args={{"customer_id": "C-1"}})
-        if answer.name == "find_customer":
-            return types.Part.from_function_call(name="greet", args={{"whom": "Ada"}})
-        return types.Part(text="Done.")
-
-
-def find_customer(customer_id: str) -> Customer:
-    """Find a customer."""
-    return Customer.model_validate_json(Path(customer_id).read_text())
-
-
-def greet(whom: str) -> dict[str, str]:
-    """Greet somebody."""
-    if not whom:
-        return {{"status": "error", "error": "Nobody is there."}}
-    return {{"status": "ok", "said": f"Hello, {{whom}}!"}}
-
-
-root_agent = LlmAgent(name="seeker", model=Asker(), instruction="Look.", tools=[find_customer, greet])
-'''
 
 _HELP_DESK = '''
 """A help desk whose model cannot be asked without a key."""
@@ -180,8 +122,6 @@ root_agent = LlmAgent(
 )
 '''
 
-_BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
-
 
 def write_agent(folder: Path, name: str, source: str) -> Path:
     """Write an agent into a folder of agents; return that folder."""
@@ -192,10 +132,9 @@ def write_agent(folder: Path, name: str, source: str) -> Path:
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `help_desk`, `seeker`, and `broken`, which does not load; return the folder."""
+    """Write the agents `adder`, `talking`, `slow`, `keyless` and `help_desk`; return the folder."""
     write_tiny_agent(folder)
     write_talking_agent(folder)
-    sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "seeker": _SEEKER, "broken": _BROKEN}
-    for name, source in {**sources, "help_desk": _HELP_DESK}.items():
+    for name, source in {"slow": _SLOW, "keyless": _KEYLESS, "help_desk": _HELP_DESK}.items():
         write_agent(folder, name, source)
     return folder

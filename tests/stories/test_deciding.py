@@ -1,4 +1,4 @@
-"""A person answers tool calls: by a key, in text and form side by side, against the world, and by nobody until a rule asks."""
+"""A person answers tool calls: by a key, in text and form side by side, and against the world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CANCEL = "Please cancel order A-1001 and refund me."
 
 
 def test_an_answer_is_chosen_changed_held_and_given_all_the_same(studio: Studio) -> None:
-    """A key puts an answer into the editor, text and form follow each other, and what breaks an invariant takes a second step."""
+    """A key puts an answer into the editor, text and form follow each other, and what breaks an invariant takes a second step; another key gives one at once."""
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order")
     editor, form = _editor(studio), studio.keyed("side_form")
@@ -49,58 +49,8 @@ def test_an_answer_is_chosen_changed_held_and_given_all_the_same(studio: Studio)
     studio.act(studio.button("insist"))
     studio.wait_for_pause("cancel_order")
     assert json.loads(_last_answer(studio))["customer_id"] == "C-100"
-
-
-def test_a_session_goes_on_by_itself_until_a_rule_asks(studio: Studio) -> None:
-    """With one switch the tools answer by themselves; a rule stops it with its words, one key goes on to the end."""
-    studio.pick_agent("order_desk").start(CANCEL)
-    studio.wait_for_pause("find_order")
-    _add_asking_rule(studio, "refund_order", "Look at the money")
-    studio.wait_for_pause("find_order")
-    studio.keyed("auto_switch").locator("label").first.click()
-    studio.wait_for_pause("refund_order")
-    expect(studio.keyed("why_mine")).to_contain_text("Auto stopped here")
-    expect(studio.keyed("why_mine")).to_contain_text("Look at the money")
-    expect(studio.keyed("pane_timeline")).to_contain_text("draft, automatic")
-    studio.like("players_").get_by_test_id("stPopoverButton").click()
-    expect(studio.like("play_model")).to_be_visible()
-    studio.page.keyboard.press("Escape")
     _press(studio, "Shift+1")
     studio.wait_for_status("Completed")
-
-
-def test_a_guess_is_marked_drawn_anew_and_replaced_by_an_example(studio: Studio) -> None:
-    """What is not known stands by its path; another draw outlives a reload and is undone; an example becomes the draft."""
-    studio.pick_agent("seeker").start("Find her.")
-    studio.wait_for_pause("find_customer")
-    guess = studio.keyed("draft_guess")
-    expect(guess).to_contain_text("points (integer)")
-    expect(studio.button("ask_model")).to_be_disabled()
-    first = studio.draft()
-    studio.press(studio.button("draw_again"))
-    expect(_editor(studio)).not_to_have_value(re.compile(re.escape(first["email"])))
-    second = studio.draft()
-    studio.page.reload()
-    studio.wait_for_pause("find_customer")
-    assert studio.draft() == second
-    studio.press(studio.button("undo_step"))
-    expect(_editor(studio)).to_have_value(re.compile(re.escape(first["email"])))
-    studio.rest()
-    studio.press(studio.button("paste_example"))
-    field = studio.like("example_text_").get_by_role("textbox")
-    field.fill('{"email": "ada@example.com", "points": "many"}')
-    studio.click("use_example")
-    studio.rest()
-    expect(field).to_be_visible()
-    expect(_editor(studio)).not_to_have_value(re.compile("many"))
-    field.fill('{"email": "ada@example.com", "points": 12}')
-    studio.press(studio.button("use_example"))
-    expect(_editor(studio)).to_have_value(re.compile('"points": 12'))
-    expect(guess).to_have_count(0)
-    studio.accept_draft()
-    studio.wait_for_pause("greet")
-    expect(studio.keyed("draft_source")).to_contain_text("seeker/agent.py")
-    expect(studio.keyed("ready_answers")).to_contain_text("Nobody is there.")  # the tool's own words
 
 
 def _editor(studio: Studio) -> Locator:
@@ -133,27 +83,6 @@ def _add_invariant(studio: Studio, line: str) -> None:
     studio.rest()
     studio.click("invariant_add")
     expect(studio.keyed("invariant_row_0")).to_be_visible()
-    _back(studio)
-
-
-def _add_asking_rule(studio: Studio, tool: str, note: str) -> None:
-    studio.click("open_environment")
-    studio.keyed("environment_head").wait_for()
-    studio.rest()
-    studio.click("rule_add")
-    studio.rest()
-    for key, option in (("tool_rule", tool), ("e-kind_", "Ask me")):
-        studio.like(key).get_by_role("combobox").click()
-        studio.page.get_by_role("option", name=option, exact=True).click()
-        studio.rest()
-    _leave(studio.like("ask-note_").get_by_role("textbox"), note)
-    studio.rest()
-    studio.click("rule_save")
-    expect(studio.like("rule_on_")).to_be_visible()
-    _back(studio)
-
-
-def _back(studio: Studio) -> None:
     studio.rest()
     studio.click("environment_back")
     studio.keyed("session_header").wait_for()

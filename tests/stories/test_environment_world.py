@@ -1,4 +1,4 @@
-"""A person shapes the environment while the session runs: its data, a cell, a tool that does not exist."""
+"""A person shapes the environment while the session runs: its data, and a cell of them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ ORDER: dict[str, Any] = {
     "placed_on": "2026-03-02",
 }
 DATA = {"customers": [{"customer_id": "C-1", "name": "Ada Lovelace"}], "orders": [ORDER]}
-PARCEL = {"type": "object", "properties": {"parcel_id": {"type": "string"}}, "required": ["parcel_id"]}
 
 
 def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
     """Data given on the page, in place of the agent's own, fills the draft of the call that waits; an edited cell changes it."""
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order")
-    _open(studio, "World")
+    studio.rest()
+    studio.click("open_environment")
+    studio.keyed("environment_tab").wait_for()
+    studio.choose("environment_tab", "World")
     expect(studio.keyed("world_kind")).to_contain_text("orders")  # the agent brings its own
     _give_data(studio)
     studio.choose("world_part", "Entities")
@@ -48,39 +50,6 @@ def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
     studio.accept_draft()
     studio.wait_for_status("Completed")
     expect(studio.decision).to_contain_text("shipped")
-
-
-def test_the_graph_shows_and_a_declared_tool_joins(studio: Studio) -> None:
-    """The tools and what they work on are drawn, and a tool that is declared on the page is with the agent in the next turn."""
-    studio.pick_agent("order_desk").start("Where is order A-1002?")
-    studio.wait_for_pause("find_order")
-    _open(studio, "Connections")
-    graph = studio.keyed("connections_graph").locator("svg")
-    expect(graph.get_by_text("cancel_order", exact=True)).to_be_visible()
-    expect(graph.get_by_text("changes order_id").first).to_be_visible()
-
-    studio.choose("environment_tab", "Tools")
-    studio.like("tool_name").get_by_role("textbox").fill("track_parcel")
-    studio.choose("parameters_style", "JSON schema")
-    studio.like("parameters_json").get_by_role("textbox").fill(json.dumps(PARCEL))
-    studio.click("declared_save")
-    expect(studio.keyed("declared_track_parcel")).to_contain_text("parcel_id")
-    studio.rest()
-    studio.click("environment_back")
-    studio.wait_for_pause("find_order").accept_draft()
-    studio.wait_for_status("Completed")
-    studio.choose("context_view", "Model")
-    expect(studio.keyed("pane_context")).not_to_contain_text("track_parcel")
-    studio.ask("Where is order A-1003?")
-    studio.wait_for_pause("find_order")
-    expect(studio.keyed("pane_context")).to_contain_text("track_parcel")
-
-
-def _open(studio: Studio, tab: str) -> None:
-    studio.rest()
-    studio.click("open_environment")
-    studio.keyed("environment_tab").wait_for()
-    studio.choose("environment_tab", tab)
 
 
 def _give_data(studio: Studio) -> None:

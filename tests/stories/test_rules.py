@@ -1,4 +1,4 @@
-"""A person makes an agent's tools misbehave while a session runs: with a fault from the library, edited, switched and explained."""
+"""A person makes an agent's tools misbehave while a session runs: with a fault from the library, which is switched off again."""
 
 from __future__ import annotations
 
@@ -9,31 +9,21 @@ from tests.harness.browser import Studio
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
-WHERE = "Where is order A-1001?"
-
 
 def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
-    """A fault is found by words, narrowed to one order, tried, met by the agent, and switched off while the session runs.
-
-    A call that it is not for says why it did not fire, in the editor before it is saved.
-    """
-    studio.pick_agent("order_desk").start("Where is order A-1001?")
+    """A fault is found by words, met by the agent from the next call on, and switched off while the session runs."""
+    studio.pick_agent("order_desk").start("Where is order A-1002?")
     studio.wait_for_pause("find_order")
     studio.click("open_environment")
     _add_fault(studio, "prompt injection")
-    _narrow_to(studio, "A-1002")
-    tried = studio.keyed("rule_trials")
-    expect(tried).to_contain_text("would not fire")
-    expect(tried).to_contain_text("A-1001")
     studio.click("rule_save")
     expect(studio.keyed("head_rules_side")).to_be_visible()
-    expect(studio.keyed("pane_rules")).to_contain_text('order_id is "A-1002"')
     studio.rest()
     studio.click("environment_answer")
     studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
 
-    studio.ask("Where is order A-1002?")
+    studio.ask("And order A-1002?")
     studio.wait_for_pause("find_order").accept_draft()
     studio.wait_for_status("Completed")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
@@ -69,14 +59,3 @@ def _last_answer(studio: Studio) -> Locator:
     """Open the last answer of the tool in the timeline."""
     studio.rest()
     return studio.open_step("find_order returned")
-
-
-def _narrow_to(studio: Studio, order: str) -> None:
-    """Add a condition on the order's id."""
-    studio.press(studio.like("c0-add_rule").get_by_role("button"))
-    studio.rest()
-    for name, words in (("path", "order_id"), ("value", order)):
-        field = studio.like(f"c1-{name}_rule").get_by_role("combobox")
-        field.fill(words)
-        field.press("Enter")
-        studio.rest()

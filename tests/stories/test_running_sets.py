@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.harness.browser import Studio
 from tests.stories.pictures import recorded_set
+from tests.stories.test_eval_sets import ask_to_save, save
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.long]
 
@@ -41,12 +42,8 @@ def test_a_set_is_mended_verified_and_judged_on_its_page(studio: Studio, stale: 
     studio.press(studio.button("divergence_repair"))
     expect(studio.keyed("set_head")).to_contain_text("Not saved")
     studio.rest()
-    studio.press(studio.button("set_save"))
-    studio.keyed("save_line").wait_for()
-    studio.rest()
-    studio.press(studio.button("save_set"))
-    expect(studio.keyed("set_head")).not_to_contain_text("Not saved")
-    studio.rest()
+    ask_to_save(studio)
+    save(studio)
     assert "A-9999" not in stale.read_text()
     verify(studio)
     expect(studio.keyed("verify_sum")).to_contain_text("2 ✓ passed")

@@ -22,22 +22,13 @@ def _asked(who: str) -> None:
         file.write(f"{{who}}\\n")
 
 
-def dig() -> str:
-    """Dig."""
-    _asked("dig")
-    return "dug"
+def _tool(name: str):
+    def work() -> str:
+        _asked(name)
+        return "done"
 
-
-def plant() -> str:
-    """Plant."""
-    _asked("plant")
-    return "planted"
-
-
-def water() -> str:
-    """Water."""
-    _asked("water")
-    return "watered"
+    work.__name__ = work.__doc__ = name
+    return work
 
 
 class Steady(Answering):
@@ -52,7 +43,7 @@ class Steady(Answering):
         return types.Part.from_function_call(name=name, args={{}}) if name else types.Part(text="It grows.")
 
 
-root_agent = LlmAgent(name="gardener", model=Steady(), instruction="Grow.", tools=[dig, plant, water])
+root_agent = LlmAgent(name="gardener", model=Steady(), instruction="Grow.", tools=[_tool(name) for name in ("dig", "plant", "water")])
 '''
 
 

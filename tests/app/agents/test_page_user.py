@@ -1,26 +1,30 @@
-"""The user's seat on the page: who sits down, what is held, and what a person makes of it."""
+"""The user's seat on the page: who sits down, what is held, and what a person makes of it. The start page says which processes of agents run."""
 
 from __future__ import annotations
 
 import copy
 import json
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import evalset
-from app.live.live_sessions import registry
+from app.screens import start_page
 from app.session.step_labels import step_words
-from simulator.agents.agent_directory import directory_of
 from simulator.facts import UserSeated
+from simulator.kernel.kernel import KernelError
+from simulator.kernel.kernel_processes import AgentProcess
 from simulator.runtime import Simulation
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.files.examples import AGENT, a_case
 from tests.harness.loopback import HANGS, loopback
 from tests.simulator.runtime.models.model_servers import gemini_at
-from tests.simulator.runtime.speaking import SCENARIO, desk, held, said, speaker, until
+from tests.simulator.runtime.speaking import SCENARIO, held, said, speaker, until
 from tests.simulator.runtime.stage import PATIENCE
 
 # google-genai's own client does so.
@@ -39,14 +43,6 @@ PERSONA = {
         }
     ],
 }
-
-
-@pytest.fixture
-def session() -> Simulation:
-    """A session that waits for its first query."""
-    simulation = desk()
-    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
-    return simulation
 
 
 def seats(session: Simulation, player: str) -> Tab:
@@ -117,7 +113,10 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
 
 
 def test_an_address_of_the_users_model_is_not_taken_and_an_earlier_one_is_named(session: Simulation) -> None:
-    """The form refuses it with its place; what a session of an earlier version has is named as not used."""
+    """The form refuses it with its place; what a session of an earlier version has is named as not used.
+
+    A persona without an id cannot sit down either; its JSON is one click away.
+    """
     earlier: Any = {
         "model": "",
         "model_configuration": {"http_options": {"base_url": "http://elsewhere.example"}},
@@ -131,6 +130,12 @@ def test_an_address_of_the_users_model_is_not_taken_and_an_earlier_one_is_named(
     tab.fill("model_configuration_", '{"http_options": {"timeout": 5000}}')
     tab.click("seat_user_sit")
     assert session.view().user.seat.config["model_configuration"] == {"http_options": {"timeout": 5_000}}
+    tab.fill("persona_", "own").run()
+    assert any("id" in each.label for each in tab.app.text_input)
+    assert "Persona: " in tab.click("seat_user_sit").literal
+    tab.fill("own_persona_as_json", True).run()
+    tab.fill("own_persona_user", json.dumps(PERSONA)).run().click("seat_user_sit")
+    assert (session.view().user.seat.scenario or {})["user_persona"] == PERSONA
 
 
 def test_a_recording_speaks_from_an_eval_set(session: Simulation) -> None:
@@ -171,18 +176,6 @@ def test_a_loaded_scenario_fills_the_form_and_is_added_to_an_eval_set(
     assert case["conversation_scenario"]["starting_prompt"] == SCENARIO["starting_prompt"]
     assert case["conversation_scenario"]["user_persona"] == persona
     assert case["session_input"]["app_name"] == "stage"
-
-
-def test_a_new_persona_begins_with_its_fields(session: Simulation) -> None:
-    """Without an id it cannot sit down; its JSON is one click away."""
-    tab = seats(session, "scenario")
-    tab.fill("starting_prompt_", "Hello").fill("conversation_plan_", "Ask.").fill("persona_", "own").run()
-    labels = [each.label for each in tab.app.text_input]
-    assert any("id" in label for label in labels)
-    assert "Persona: " in tab.click("seat_user_sit").literal
-    tab.fill("own_persona_as_json", True).run()
-    tab.fill("own_persona_user", json.dumps(PERSONA)).run().click("seat_user_sit")
-    assert (session.view().user.seat.scenario or {})["user_persona"] == PERSONA
 
 
 @pytest.mark.long
@@ -232,3 +225,54 @@ def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session
     assert tab.has("query_send")
     tab.click("complete").click("undo_step")
     assert tab.has("query_send")
+
+
+DESK = AgentProcess(
+    key="k1",
+    agent="order_desk",
+    python="/srv/desk/.venv/bin/python",
+    python_version="3.12.1",
+    adk="2.12.0",
+    process_id=4711,
+    sessions=2,
+    busy=False,
+    idle=185.0,
+    new_code=False,
+    memory=134_400_000,
+)
+
+
+def test_each_process_is_described_and_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agent, what it does, sessions, memory, Python, ADK and interpreter, letter for letter; new code changes the button.
+
+    One is started anew by its key; where it does not start, the page says why.
+    """
+    asked: list[str] = []
+    processes = (
+        DESK,
+        replace(DESK, key="k2", agent="planner", sessions=1, busy=True, process_id=4712),
+        replace(DESK, key="k3", process_id=4713, new_code=True),
+        replace(DESK, key="k4", agent=HOSTILE, python=HOSTILE, adk=HOSTILE, process_id=4714),
+    )
+    monkeypatch.setattr(start_page, "restart", asked.append)
+    monkeypatch.setattr(sys, "argv", ["main.py"])  # the command line is an input of the process
+    monkeypatch.setattr(start_page, "agent_processes", lambda: ())
+    assert not Tab().keys("restart_process_")
+    monkeypatch.setattr(start_page, "agent_processes", lambda: processes)
+    tab = Tab().unfold("agent_processes")
+    said = [str(one.value).replace("\\", "") for one in tab.app.caption]
+    assert any({"3", "2", "134"} <= set(one.split()) for one in said)
+    assert any(one.startswith("Busy") and {"1", "134"} <= set(one.split()) for one in said)
+    assert any("3.12.1" in one and "2.12.0" in one and "4711" in one for one in said)
+    names = {str(one.value).replace("\\", "") for one in tab.app.markdown}
+    assert {"**order_desk**", "**planner**"} <= names
+    assert [one.value for one in tab.app.code].count(DESK.python) == 3
+    plain, new = (tab.app.button(key=f"restart_process_{key}") for key in ("k1", "k3"))
+    assert plain.label != new.label
+    assert tab.live_marks() == []
+    tab.click("restart_process_k1")
+    assert asked == ["k1"]
+    failed = Mock(side_effect=KernelError("SyntaxError: agent.py, line 3"))
+    monkeypatch.setattr(start_page, "restart", failed)
+    tab.click("restart_process_k1")
+    assert any("agent.py, line 3" in str(one.value) for one in tab.nodes() if hasattr(one, "value"))

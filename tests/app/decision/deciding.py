@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from streamlit.testing.v1 import AppTest
 
 from app.live.simulation_protocol import LiveSimulation
@@ -14,9 +15,6 @@ from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
-
-HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
-"""Text that Markdown or HTML would make something of."""
 
 
 def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
@@ -40,6 +38,31 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
 
 
 AnyFact = TypeVar("AnyFact")
+
+
+class Order(TypedDict):
+    """An order, so that the tool has a response schema."""
+
+    order_id: str
+    total: float
+    note: str
+
+
+def find_order(order_id: str) -> Order:
+    """Find an order."""
+    return {"order_id": order_id, "total": 1.0, "note": ""}
+
+
+def echo(word: str, times: int = 1) -> dict[str, Any]:
+    """Echo a word, without a response schema."""
+    return {"word": word, "times": times}
+
+
+def ship(order_id: str) -> None:
+    """Ship an order, some day."""
+
+
+TOOLS = [find_order, echo, LongRunningFunctionTool(ship)]
 
 
 class Deciding:
@@ -130,6 +153,11 @@ def _is(widget: Any, name: str) -> bool:
     """Return whether a widget's key begins like this; the number of a form, which grows, may be left out."""
     key = str(widget.key or "")
     return key.startswith(name) or re.sub(r"^((?:json:)?form)\d+:", r"\1:", key).startswith(name)
+
+
+def asked_for(*calls: Any, **more: Any) -> Any:
+    """Open a session whose agent makes these calls at once, and ask it."""
+    return asked(list(calls), **{"tools": TOOLS, **more})
 
 
 def asked(*turns: Any, tools: list[Any], **more: Any) -> Simulation:

@@ -1,45 +1,21 @@
-"""The decision pane while tool calls wait."""
+"""The decision pane while tool calls wait, with what a draft does besides its response, and with ready answers."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
 
+from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.unsent_texts import UnsentTexts
-from simulator.facts import Deferred, Failed, Raised, Returned
-from tests.app.decision.deciding import Deciding, answers, asked
+from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
+from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
+from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
-
-
-class Order(TypedDict):
-    """An order, so that the tool has a response schema."""
-
-    order_id: str
-    total: float
-
-
-def find_order(order_id: str) -> Order:
-    """Find an order."""
-    return {"order_id": order_id, "total": 1.0}
-
-
-def echo(word: str) -> dict[str, Any]:
-    """Echo a word, without a response schema."""
-    return {"word": word}
-
-
-def ship(order_id: str) -> None:
-    """Ship an order, some day."""
-
-
-def asked_for(*calls: Any, **more: Any) -> Any:
-    """Open a session whose agent makes these calls at once, and ask it."""
-    return asked(list(calls), **{"tools": [find_order, echo, LongRunningFunctionTool(ship)], **more})
 
 
 def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
@@ -189,25 +165,6 @@ def test_a_long_running_call_is_answered_later() -> None:
         assert reply.response == {"shipped": True}
 
 
-@pytest.mark.long
-def test_parallel_calls_are_answered_in_any_order() -> None:
-    """Each keeps what was typed for it while another is on the screen; a click on one that was answered elsewhere changes nothing."""
-    with asked_for(*(call("echo", word=word) for word in "abc")) as simulation:
-        first, second, third = (request.key for request in simulation.pending)
-        page = Deciding(simulation).type("response_", '{"first": 1}')
-        page.choose("waiting_", third).type("response_", '{"third": 3}').choose("waiting_", first)
-        assert page.text("response_") == '{"first": 1}'
-        page.choose("waiting_", third).press("accept_0")
-        assert [request.key for request in simulation.pending] == [first, second]
-        assert "edited" in str([badge.value for badge in page.tab.markdown])
-        assert page.refreshed().text("response_") == '{"first": 1}'
-        assert answers(simulation)[0].outcome == Returned(value={"third": 3})
-        page.choose("waiting_", first)
-        simulation.answer(simulation.pending[0], {"by": "another tab"}, wait=PATIENCE)
-        page.press("accept_0")
-        assert [fact.outcome for fact in answers(simulation)[1:]] == [Returned(value={"by": "another tab"})]
-
-
 def test_all_drafts_are_accepted_at_once() -> None:
     """Each call gets what stands in its own editor, draft or not; none is answered while one is broken."""
     with asked_for(*(call("echo", word=word) for word in "abc")) as simulation:
@@ -260,3 +217,149 @@ def _status(page: Deciding) -> tuple[Any, list[str]]:
     """Return what the list of the status holds, and what it offers."""
     (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
     return status.value, status.options
+
+
+def load_cart(customer_id: str, tool_context: ToolContext) -> dict[str, Any]:
+    """Load a cart."""
+    tool_context.state["customer"] = customer_id
+    tool_context.state["cart"] = [{"sku": "A-1", "qty": 2}]
+    tool_context.actions.escalate = True
+    return {"items": 2}
+
+
+STATE = {"customer": "C-7", "cart": [{"sku": "A-1", "qty": 2}]}
+BOTH = ToolEffects(state_delta=STATE, actions={"escalate": True})
+
+
+def loading(*customers: str) -> Any:
+    """Open a session whose agent loads these carts at once."""
+    return asked([call("load_cart", customer_id=one) for one in customers], tools=[load_cart])
+
+
+def test_accepted_drafts_do_what_the_code_does() -> None:
+    """Each is a generated response, with typed values, and the session has them; of all drafts that are accepted at once, too."""
+    with loading("C-7", "C-8", "C-9") as simulation:
+        Deciding(simulation).press("accept_0").press("accept_all")
+        given = answers(simulation)
+        assert [fact.effects.state_delta["customer"] for fact in given] == ["C-7", "C-8", "C-9"]
+        assert (given[0].effects, given[0].provenance.source) == (BOTH, "generated")
+        assert simulation.session.current_state["cart"] == STATE["cart"]
+
+
+def test_effects_are_left_out_and_values_are_changed() -> None:
+    """A value that is no JSON is an error, and nothing is sent. Other changes of the state can be added."""
+    with loading("C-7") as simulation:
+        page = Deciding(simulation).choose("effect_state_customer", False)
+        page.choose("effect_action_escalate", False)
+        page.type("effect_value_cart", "[").press("accept_")
+        assert "'cart'" in page.shown()
+        assert len(simulation.pending) == 1
+        page.type("effect_value_cart", "[7]")
+        for text in ("[1", "[1]"):
+            page.type("state_delta_", text).press("accept_")
+            assert ("Line 1, column 3" in page.shown()) == (text == "[1")
+            assert len(simulation.pending) == 1
+        page.type("state_delta_", '{"more": null}').press("accept_")
+        (fact,) = answers(simulation)
+        assert fact.effects == ToolEffects(state_delta={"cart": [7], "more": None})
+        assert fact.provenance.source == "edited"
+
+
+def test_an_error_does_nothing_besides() -> None:
+    """What the code does where it succeeds stands in sight, in no fold that the browser draws closed; it is not done where the call fails."""
+    with loading("C-7") as simulation:
+        page = Deciding(simulation)
+        assert [name for name in page.names() if name.startswith("effect_")]
+        assert [fold.label for fold in page.tab.expander if fold.label.startswith("State changes")] == []
+        page.choose("mode_", "Error")
+        assert not [name for name in page.names() if name.startswith("effect_")]
+        page.press("accept_")
+        assert answers(simulation)[0].effects == ToolEffects()
+
+
+def read_note(note_id: str) -> dict[str, Any]:
+    """Read a note."""
+    return {"note_id": note_id}
+
+
+def offer(simulation: Any, label: str) -> Any:
+    """Return one of the ready answers."""
+    return next(one for one in first(simulation).candidates if one.label == label)
+
+
+@pytest.mark.long
+def test_a_chosen_answer_stands_in_the_editor_with_what_differs() -> None:
+    """Each has a line with its source and a key on each of its buttons; the chosen one is in the editor, the form and a difference."""
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        edge, page = offer(simulation, "edge"), Deciding(simulation)
+        shown, offered = page.shown(), first(simulation).candidates
+        assert {one.label for one in offered} >= {"expected", "empty", "edge", "hostile"}
+        assert all(literal(one.why) in shown for one in offered)
+        keys = [button.proto.shortcut for button in page.tab.button if button.proto.shortcut]
+        assert "1" in keys
+        assert any("shift" in key.lower() and key.endswith("1") for key in keys)
+        words = preview(offer(simulation, "hostile"), offer(simulation, "expected").value)
+        assert "order_id" not in words
+        assert len(words) <= 160
+        page.press("choose_edge")
+        assert json.loads(page.text("response_")) == edge.value
+        assert page.text("form:response.total") == edge.value["total"]
+        compared = "\n".join(code.value for code in page.tab.code if code.language == "diff")
+        assert {line[:2] for line in compared.splitlines()} >= {"+ ", "- "}
+        page.press("accept_")
+        (fact,) = answers(simulation)
+        assert fact.outcome == Returned(value=edge.value)
+        assert fact.provenance.source == "generated"
+        assert fact.provenance.notes == (f"{edge.title}: {edge.why}",)
+
+
+def test_what_was_typed_is_brought_back() -> None:
+    """A ready answer takes its place, and one click brings it back, broken as it was; between ready answers nothing is kept aside."""
+    with asked_for(call("find_order", order_id="A-1"), call("find_order", order_id="A-2")) as simulation:
+        empty = offer(simulation, "empty")
+        page = Deciding(simulation).press("choose_edge").press("choose_empty").press("choose_expected")
+        assert not any(name.startswith("bring_back") for name in page.names())
+        page.type("response_", '{"order_id": "mine", ').run().press("choose_empty")
+        assert "mine" not in page.text("response_")
+        page.press("choose_hostile").press("bring_back")
+        assert page.text("response_") == '{"order_id": "mine", '
+        assert not any(name.startswith("bring_back") for name in page.names())
+        assert page.refreshed().text("response_") == '{"order_id": "mine", '
+        page.press("give_empty")
+        assert answers(simulation)[0].outcome == Returned(value=empty.value)
+        draft = first(simulation).draft
+        assert page.press("choose_edge").press("choose_expected").press("accept_").problems == []
+        assert answers(simulation)[1].outcome == Returned(value=draft)
+
+
+@pytest.mark.long
+def test_an_error_of_a_tool_without_a_schema_keeps_its_shape() -> None:
+    """The message is changed, the rest of the tool's own error stays."""
+    with asked_for(call("read_note", note_id="N-1"), tools=[read_note]) as simulation:
+        made = offer(simulation, "error")
+        page = (
+            Deciding(simulation)
+            .press("choose_error")
+            .type("error_message_", "Gone for good")
+            .press("accept_")
+        )
+        outcome = answers(simulation)[0].outcome
+        seen = outcome.response() if isinstance(outcome, Failed) else getattr(outcome, "value", {})
+        assert "Gone for good" in seen.values()
+        assert seen.keys() == made.value.keys()
+        assert page.problems == []
+
+
+def test_hostile_words_stay_words() -> None:
+    """A name and an argument with Markdown and HTML come alive in no ready answer and no difference."""
+
+    def hostile(**_: Any) -> dict[str, Any]:
+        return {}
+
+    hostile.__doc__ = hostile.__name__ = HOSTILE
+    with asked([call(HOSTILE, **{HOSTILE: HOSTILE})], tools=[hostile]) as simulation:
+        page = Deciding(simulation)
+        for one in first(simulation).candidates:
+            page.press(f"choose_{one.label}")
+            marked = [*page.tab.markdown, *page.tab.caption, *page.tab.error]
+            assert "http://evil" not in " ".join(str(each.value) for each in marked)

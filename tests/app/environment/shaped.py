@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from app.live.live_sessions import LiveSession, registry
-from simulator.agents.agent_directory import directory_of
 from simulator.agents.demo_agents import demo_agent
 from simulator.runtime import Simulation
+from tests.app.desk_sessions import taken_in
 from tests.app.page_driver import Tab
 
 CANCEL = "Please cancel order A-1001 and refund me."
@@ -24,8 +23,8 @@ class Shaped:
         self.simulation = Simulation.open(config, seed="seed")
         if query:
             self.simulation.query(query, wait=PATIENCE)
-        self.live: LiveSession = registry().add(self.simulation, config, directory_of(config.root_agent))
-        self.tab = Tab(self.simulation.session.session_id).click("open_environment")
+        self.live = taken_in(self.simulation, config)
+        self.tab = Tab(self.live.session_id).click("open_environment")
 
     @property
     def environment(self) -> Any:

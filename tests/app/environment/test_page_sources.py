@@ -1,4 +1,4 @@
-"""The sources of answers on the page of the environment: recordings, the model, what tools remember, schemas."""
+"""The sources of answers on the page of the environment: recordings, the model, what tools remember, schemas; and declared tools."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def test_a_recording_is_read_listed_and_removed(shaped: Shaped) -> None:
 
 
 def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
-    """While a name is typed the page says what is missing; a configuration that is no JSON is refused."""
+    """While a name is typed the page says what is missing; a configuration that is no JSON is refused.
+
+    It looks at the connections until it is told not to; at a tool's source only after a switch, which shows what would be sent before.
+    """
     tab = shaped.open("Sources", sources_part="Model")
     assert all(tab.app.toggle(key=key).disabled for key in ("model_connections", "model_source"))
     shaped.write("model_name", "gemini-2.5-flash")
@@ -68,6 +71,18 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
     assert shaped.environment.settings.drafts_by_model
     assert settings.simulation_model == "gemini-2.5-flash"
     assert settings.simulation_model_configuration == {"temperature": 0}
+    assert tab.app.toggle(key="model_connections").value is True
+    tab.fill("model_connections", False).run()
+    assert not shaped.environment.settings.connections_by_model
+    shaped.environment.change(connections_by_model=True)
+    assert tab.run().app.toggle(key="model_connections").value is True
+    assert tab.app.toggle(key="model_source").value is False
+    tab.app.session_state["model_source_shown"] = True
+    tab.run()
+    tool = tab.app.selectbox(key="model_source_tool").value
+    assert shaped.environment.sources_for_model()[tool] in [code.value for code in tab.app.code]
+    tab.fill("model_source", True).run()
+    assert shaped.environment.settings.source_to_model
 
 
 def test_an_address_of_the_model_is_not_taken_and_an_earlier_one_is_named(shaped: Shaped) -> None:
@@ -89,24 +104,6 @@ def test_an_address_of_the_model_is_not_taken_and_an_earlier_one_is_named(shaped
     assert "base_url" not in tab.literal
     shaped.write("model_name", "huggingface/https://elsewhere.example")
     assert "huggingface/https://elsewhere.example" in tab.literal
-
-
-def test_a_person_decides_what_the_model_looks_at(shaped: Shaped) -> None:
-    """At the connections until it is told not to; at a tool's source only after a switch, which shows what would be sent before."""
-    shaped.environment.change(simulation_model="gemini-2.5-flash")
-    tab = shaped.open("Sources", sources_part="Model")
-    assert tab.app.toggle(key="model_connections").value is True
-    tab.fill("model_connections", False).run()
-    assert not shaped.environment.settings.connections_by_model
-    shaped.environment.change(connections_by_model=True)
-    assert tab.run().app.toggle(key="model_connections").value is True
-    assert tab.app.toggle(key="model_source").value is False
-    tab.app.session_state["model_source_shown"] = True
-    tab.run()
-    tool = tab.app.selectbox(key="model_source_tool").value
-    assert shaped.environment.sources_for_model()[tool] in [code.value for code in tab.app.code]
-    tab.fill("model_source", True).run()
-    assert shaped.environment.settings.source_to_model
 
 
 @pytest.mark.long
@@ -154,3 +151,42 @@ def test_a_schema_is_checked_as_it_is_typed(shaped: Shaped) -> None:
     assert waiting.draft["parcel"] == "X-1"  # type: ignore[union-attr, index, call-overload]  # a tool's request
     tab.click("schema_drop")
     assert shaped.environment.settings.tools == {}
+
+
+def test_a_tool_is_declared_edited_and_removed() -> None:
+    """Name, words and rows become a tool of the session; one of the agent's own name is refused, and so is a broken schema.
+
+    A declared tool opens in the form as it is, is saved in its place, and goes with a click.
+    """
+    shaped = Shaped()
+    tab = shaped.open("Tools")
+    shaped.write("tool_name", "find_order")
+    shaped.write("tool_words", HOSTILE)
+    assert "Name: " in tab.click("declared_save").literal
+    assert shaped.environment.now.declared == ()
+    shaped.write("tool_name", "track_parcel")
+    shaped.edit("parameters_rows", added_rows=[{"name": "parcel_id", "type": "text", "required": True}])
+    shaped.edit("output_rows", added_rows=[{"name": "place", "type": "text", "required": True}])
+    tab.click("declared_save")
+    (tool,) = shaped.environment.now.declared
+    assert (tool.name, tool.description) == ("track_parcel", HOSTILE)
+    assert tool.parameters["properties"] == {"parcel_id": {"type": "string"}}
+    assert tool.parameters["required"] == ["parcel_id"]
+    assert HOSTILE in tab.literal
+    assert tab.live_marks() == []
+    assert "track_parcel" in {shape.name for shape in shaped.environment.world().tools}
+    tab.click("declared_edit_track_parcel")
+    assert tab.app.text_input(key=tab.key("tool_name")).value == "track_parcel"
+    shaped.write("tool_words", "It is tracked.")
+    tab.choose(tab.key("parameters_style"), "JSON schema")
+    shaped.write("parameters_json", '{"type": ')
+    assert "Parameters: Line 1" in tab.click("declared_save").literal
+    shaped.write("parameters_json", '{"type": "object", "properties": {"n": {"minimum": 1}}}')
+    tab.click("declared_save")
+    (tool,) = shaped.environment.now.declared
+    assert (tool.description, tool.parameters["properties"]) == ("It is tracked.", {"n": {"minimum": 1}})
+    assert list((tool.output_schema or {})["properties"]) == ["place"]
+    tab.click("declared_drop_track_parcel")
+    assert shaped.environment.now.declared == ()
+    tab.click("declared_save")
+    assert shaped.environment.now.declared == (tool,)

@@ -1,8 +1,9 @@
-"""The world on the page of the environment: its things, its invariants, and the data it begins with."""
+"""The page of the environment: the way there and back; the world with its things, its invariants, and the data it begins with."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -11,7 +12,8 @@ from simulator.runtime.knowledge.world_view import WorldTable
 from simulator.seats.answers import ToolAnswer
 from simulator.session.history import ToolOutput
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
-from tests.app.page_driver import HOSTILE
+from tests.app.fakes import paused, tool_request
+from tests.app.page_driver import HOSTILE, Tab
 
 ORDERS = [
     {"order_id": "A-1001", "customer_id": "C-1", "status": "processing", "total": 59.9, "items": ["x"]},
@@ -73,22 +75,6 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
     shaped.write("data_json", DATA)
     assert brought not in tab.click("data_give").words
     assert shaped.environment.now.data == DATA
-
-
-@pytest.mark.long
-def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
-    """A changed cell is a fact of its field alone, an undo takes it back, and the draft of the call that waits knows it."""
-    shaped.tab.fill("world_kind", "order").run()
-    tab = shaped.edit("world_order_", edited_rows={0: {"items": "[x"}, 1: {"total": 9.0}})
-    assert "orders, A-1001, field items: Line 1, column 2" in tab.literal
-    assert _order(shaped, "A-2")["total"] == 5.5
-    shaped.edit("world_order_", edited_rows={0: {"status": "delivered"}})
-    assert _order(shaped, "A-1001")["status"] == "delivered"
-    (waiting,) = shaped.simulation.view().pending
-    assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
-    assert _table(shaped, "order").origins["A-1001"]["status"] in tab.literal
-    shaped.simulation.undo()
-    assert _order(shaped, "A-1001")["status"] == "processing"
 
 
 def test_rows_come_and_go(shaped: Shaped) -> None:
@@ -169,3 +155,33 @@ def test_an_answer_that_contradicts_is_flagged_with_its_step(shaped: Shaped) -> 
     history = shaped.simulation.session.history
     (step,) = [number for number, entry in enumerate(history, start=1) if isinstance(entry, ToolOutput)]
     assert f"Step {step}, find_order: order 'A-1001'" in tab.literal
+
+
+SESSION = "session-0001-abcdef"
+
+
+def test_the_header_leads_there_and_back_and_what_waits_is_said() -> None:
+    """A button in the header opens the page, whose address a refresh keeps, on the tab of last time; the one at the rules opens those.
+
+    While a call waits, the page names it letter for letter and leads to it; nothing else is said when none waits.
+    """
+    simulation = paused(SESSION)
+    simulation.pending = (tool_request("c1", HOSTILE), tool_request("c2"))
+    tab = Tab(SESSION).click("open_environment")
+    assert tab.has("environment_tab")
+    assert not tab.keys("pane_timeline")
+    assert tab.app.query_params["view"] in ("environment", ["environment"])
+    (line,) = [each.value for each in tab.app.markdown if "hourglass_top" in each.value]
+    assert "evil" in line
+    assert re.search(r"\b1\b", line)
+    assert tab.live_marks() == []
+    tab.choose("environment_tab", "Connections")
+    assert tab.click("environment_answer").keys("pane_timeline")
+    assert "view" not in tab.app.query_params
+    simulation.pending = ()
+    assert not tab.run().click("open_environment").has("environment_answer")
+    assert tab.app.segmented_control(key="environment_tab").value == "Connections"
+    assert tab.click("environment_back").keys("pane_timeline")
+    assert "view" not in tab.app.query_params
+    tab.click("rules_open")
+    assert tab.app.segmented_control(key="environment_tab").value == "Rules"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, looked_into
 from app.evalsets.imported_sets import imported_beside
@@ -25,6 +24,7 @@ from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import HOSTILE, Tab
+from tests.app.server.test_page_people import ANNE
 
 
 def opened(path: Path) -> Tab:
@@ -80,7 +80,7 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
 
 
 def test_scenarios_that_the_set_has_are_skipped(path: Path, tmp_path: Path) -> None:
-    """Looked into again, nothing is added, and the page says so."""
+    """Looked into again, nothing is added, and the page says so. A path where nothing is, and a file without a case, are named."""
     scenarios = tmp_path / "conversation_scenarios.json"
     scenarios.write_text('{"scenarios": [{"starting_prompt": "Hi", "conversation_plan": "Ask."}]}')
     tab = opened(path)
@@ -89,11 +89,7 @@ def test_scenarios_that_the_set_has_are_skipped(path: Path, tmp_path: Path) -> N
         assert len(edited_sets().of(LOCAL, path).work.rows()) == 4
         assert ("already has" in tab.words) == told
         tab.choose("set_tab", "Import & export")
-
-
-def test_what_cannot_be_imported_is_named(path: Path, tmp_path: Path) -> None:
-    """A path where nothing is; a file that holds no case."""
-    tab = looked_at(opened(path), path, tmp_path / "none")
+    looked_at(tab, path, tmp_path / "none")
     assert str(tmp_path / "none") in tab.literal
     other = tmp_path / "other.json"
     other.write_text("{}")
@@ -186,22 +182,9 @@ def archive_of(path: Path, files: dict[str, str]) -> None:
             made.writestr(name, text)
 
 
-_OTHER = """
-from pathlib import Path
-from app.evalsets.workspace import workspaces
-from app.evalsets.exchange_tab import exchange_tab
-from app.evalsets.set_context import SetContext
-from app.evalsets.open_sets import edited_sets
-
-path = Path({path!r})
-desk = edited_sets().of("somebody", path)
-exchange_tab(workspaces().of("somebody", path), SetContext(path, desk.work, desk.drafts, "somebody"))
-"""
-
-
 def test_where_others_use_the_server_no_path_of_it_can_be_given(path: Path) -> None:
     """They upload what they want to take in."""
-    app = AppTest.from_string(_OTHER.format(path=str(path)), default_timeout=60).run()
-    assert not app.exception
-    assert [each.label for each in app.text_input] == []
-    assert [each.label for each in app.selectbox] == ["Format"]
+    tab = Tab(page="sets", set=str(path), user=ANNE).choose("set_tab", "Import & export")
+    assert tab.keys("export_form")
+    assert not tab.keys("import_path")
+    assert [each.key for each in tab.app.text_input] == ["acknowledged"]

@@ -1,4 +1,4 @@
-"""A case is corrected in fields and reviewed on its page, by who reads no JSON."""
+"""A case is corrected in fields and reviewed on its page, by who reads no JSON; unsaved edits outlive the server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ import pytest
 
 from app.evalsets.cases.case_fields import comment_name, edit_of, part_of
 from app.evalsets.cases.review_panel import STATUS_WORDS
-from app.evalsets.open_sets import edited_sets
+from app.evalsets.open_sets import EditedSets, edited_sets
 from app.live.agent_catalogue import catalogue
+from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
+from evalset.editing.opened_set import open_set
 from evalset.editing.reviews_beside import open_reviews
+from evalset.editing.set_saving import save
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
+from simulator.store import JournalStore
 from tests.app.evalsets.set_tabs import on_set
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.editing.editing_sets import work_on
@@ -51,8 +55,9 @@ def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
 
 
 def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Path) -> None:
-    """An empty number has no JSON either: the form stays until it is filled."""
-    data = {"tool_uses": [{"name": "track", "args": {"days": 3, "deep": None}}]}
+    """An empty number has no JSON either: the form stays until it is filled. A list of records is a table."""
+    lines = [{"sku": "pen", "qty": 2}, {"sku": "ink", "qty": 1}]
+    data = {"tool_uses": [{"name": "track", "args": {"days": 3, "deep": None, "lines": lines}}]}
     turn_of_file(path, intermediate_data=data)
     tab = on_set(path, "one").unfold("case_step_one_0_1").click("edit_one_0_1")
     number = tab.app.number_input(key=tab.key("form0:json:0.days_"))
@@ -60,10 +65,14 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     tab.fill("json_as_json_", True)
     assert not tab.run().app.toggle(key=tab.key("json_as_json_")).value
     assert tab.click("part_accept").app.error
+    (table,) = tab.app.data_editor
+    done = {"edited_rows": {0: {"qty": 3}}, "added_rows": [], "deleted_rows": []}
+    tab.app.session_state[str(table.key)] = done
     tab.fill("form0:json:0.days_", 4).click("part_accept")
     work = edited_sets().of("local", path).work
     (call,) = work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"]
-    assert json.dumps(call["args"]) == '{"days": 4, "deep": null}'
+    assert json.dumps(call["args"]["lines"]) == json.dumps([{"sku": "pen", "qty": 3}, lines[1]])
+    assert (call["args"]["days"], call["args"]["deep"]) == (4, None)
 
 
 @pytest.mark.long
@@ -291,3 +300,122 @@ def test_a_file_in_a_message_is_shown_and_not_its_bytes(path: Path) -> None:
     (image,) = tab.app.get("image")
     assert image.proto.imgs[0].url == f"data:image/png;base64,{picture}"
     assert len(tab.keys("case_file_")) == 1
+
+
+QUERY = ("conversation", 0, "user_content")
+
+
+@pytest.fixture
+def kept_path(store: JournalStore, path: Path) -> Path:
+    """A set of three cases, and a store."""
+    assert store.trouble is None
+    edited_sets().clear()
+    return path
+
+
+def edited(kept_path: Path, text: str = "Edited?") -> Tab:
+    """Edit a case, and let the page be drawn."""
+    tab = on_set(kept_path)
+    edited_sets().of("local", kept_path).work.apply(SetText(case="one", where=QUERY, text=text))
+    return tab.run()
+
+
+def test_unsaved_edits_are_there_again(kept_path: Path) -> None:
+    """All that was drawn with them is in the store, undone edits too; the page says since when, and a save ends it."""
+    tab = edited(kept_path)
+    edited_sets().of("local", kept_path).work.apply(DeleteCase(case="two"))
+    tab.run().click("set_undo")
+    before = edited_sets().of("local", kept_path).work
+    edited_sets().clear()
+    tab = on_set(kept_path)
+    work = edited_sets().of("local", kept_path).work
+    assert work is not before
+    assert (work.edits, work.undone, work.state.order) == (before.edits, before.undone, before.state.order)
+    assert work.case("one") == before.case("one")
+    assert tab.has("set_discard")
+    assert not tab.has("conflict_merge")
+    tab.click("set_redo").click("set_save").click("save_set")
+    assert [row.eval_id for row in open_set(kept_path).rows] == ["one", "three"]
+    edited_sets().clear()
+    tab = on_set(kept_path)
+    assert not tab.has("set_discard")
+    assert not edited_sets().of("local", kept_path).work.is_changed
+
+
+@pytest.mark.long
+def test_edits_are_their_authors_alone_and_dropped_with_a_click(kept_path: Path, tmp_path: Path) -> None:
+    """Another process finds them as soon as the page is there, and somebody else does not; dropped, they are gone for good."""
+    before = kept_path.read_bytes()
+    edited(kept_path)
+    other = JournalStore.open(tmp_path / "sessions.db")
+    left = other.unsaved("local", str(kept_path))
+    other.close()
+    assert left is not None
+    assert "Edited?" in left.body
+    assert left.base == before
+    edited_sets().clear()
+    assert not EditedSets().of("somebody else", kept_path).work.is_changed
+    tab = on_set(kept_path)
+    assert edited_sets().of("local", kept_path).work.is_changed
+    assert not tab.click("set_discard").has("set_discard")
+    assert not edited_sets().of("local", kept_path).work.is_changed
+    edited_sets().clear()
+    assert not on_set(kept_path).has("set_discard")
+    assert kept_path.read_bytes() == before
+
+
+@pytest.mark.parametrize("undoes", [False, True])
+def test_what_was_edited_after_a_save_is_there_again(kept_path: Path, *, undoes: bool) -> None:
+    """The edits are those since the save, on the cases as they are called now; a save that was undone is gone another way from."""
+    tab = on_set(kept_path)
+    work = edited_sets().of("local", kept_path).work
+    work.apply(RenameCase(case="one", eval_id="first"))
+    work.apply(DuplicateCase(case="two", eval_id="copy"))
+    save(work)
+    if undoes:
+        work.undo()
+    else:
+        work.apply(SetText(case="copy", where=QUERY, text="Copied?"))
+    work.apply(SetText(case="one", where=QUERY, text="Later?"))
+    tab.run()
+    edited_sets().clear()
+    tab = on_set(kept_path)
+    found = edited_sets().of("local", kept_path).work
+    assert tab.has("set_discard")
+    assert not tab.has("conflict_merge")
+    assert found.is_changed
+    assert [row.eval_id for row in found.rows()] == ["first", "two", *["copy"][undoes:], "three"]
+    save(found)
+    text = kept_path.read_text(encoding="utf-8")
+    assert ("Later?" in text, "Copied?" in text) == (True, not undoes)
+
+
+def test_a_file_that_changed_meanwhile_is_merged(kept_path: Path) -> None:
+    """The page offers what it offers of any file that somebody else has changed."""
+    edited(kept_path, "Mine?")
+    edited_sets().clear()
+    kept_path.write_text(
+        kept_path.read_text(encoding="utf-8").replace("Where is A-1?", "Theirs?"), encoding="utf-8"
+    )
+    tab = on_set(kept_path)
+    assert tab.has("set_discard")
+    tab.fill("whose_one", "Mine").run().click("conflict_merge")
+    work = edited_sets().of("local", kept_path).work
+    assert work.row("one").query == "Mine?"
+    edited_sets().clear()
+    tab = on_set(kept_path)
+    assert edited_sets().of("local", kept_path).work.row("one").query == "Mine?"
+    assert not tab.has("conflict_merge")
+
+
+def test_edits_that_cannot_be_read_are_shown_and_stay(kept_path: Path, store: JournalStore) -> None:
+    """The page says why, gives them as a file, and drops them only when it is asked to."""
+    store.put_unsaved("local", str(kept_path), '{"version": 9}', kept_path.read_bytes())
+    for _ in range(2):
+        tab = on_set(kept_path)
+        assert tab.app.warning
+        assert tab.has("set_edits")
+        edited_sets().clear()
+    tab = on_set(kept_path).click("set_discard")
+    assert not tab.app.warning
+    assert store.unsaved("local", str(kept_path)) is None

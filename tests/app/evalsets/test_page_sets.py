@@ -24,12 +24,14 @@ from app.evalsets.set_discovery import (
     remove_upload,
     take_upload,
 )
+from app.evalsets.set_facts import environment_of
 from app.live.session_store import server_store
 from app.live.upload_quota import UPLOAD_MB, uploads_of
 from app.server.owners import LOCAL
 from evalset.doctor import examine
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
+from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Failed, Returned
@@ -84,9 +86,17 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "set" not in tab.app.query_params
 
 
-def test_a_path_is_typed_as_it_stands_in_the_agents_folder(path: Path) -> None:
-    """Without the folders above it; one that is nowhere is named, and so is an empty field."""
+def test_an_upload_is_removed_and_a_path_is_typed_in_the_list(path: Path) -> None:
+    """The list offers to remove an upload alone, behind a second click. A path is typed as it stands in the agents' folder.
+
+    One that is nowhere is named, and so is an empty field.
+    """
+    uploaded = take_upload("local", "mine.evalset.json", path.read_bytes())
     tab = Tab().click("open_sets")
+    tab.click(tab.key("remove_set_"))
+    assert not uploaded.exists()
+    assert "orders.evalset.json" in tab.literal
+    assert "mine.evalset.json" not in tab.literal
     for typed, shown in (
         (path.name, "3 cases"),
         ("nowhere.evalset.json", "nowhere.evalset.json"),
@@ -291,16 +301,6 @@ def test_uploads_of_others_go_after_a_day() -> None:
     lifespan._end_idle()
     assert [path.exists() for path in kept] == [False, True, True]
     remove_upload("local", kept[2])
-
-
-def test_an_upload_is_removed_from_the_list(path: Path) -> None:
-    """The list offers it for an upload alone, behind a second click."""
-    taken = take_upload("local", "mine.evalset.json", path.read_bytes())
-    tab = Tab().click("open_sets")
-    tab.click(tab.key("remove_set_"))
-    assert not taken.exists()
-    assert "orders.evalset.json" in tab.literal
-    assert "mine.evalset.json" not in tab.literal
 
 
 def edit_step(tab: Tab, step: str) -> Tab:
@@ -538,3 +538,16 @@ def test_an_import_is_stopped_and_writes_nothing(path: Path, monkeypatch: pytest
     assert tab.app.error
     assert "set" in tab.app.query_params
     assert {*path.parent.iterdir()} == before
+
+
+def test_the_page_says_where_the_recording_is(path: Path) -> None:
+    """Of a set that holds it inside the cases count as recorded, too; with the file beside it, nothing is said."""
+    beside = len(on_set(path).app.caption)
+    sidecar = sidecar_of(path)
+    path.write_text(joined(path.read_text(), read_environment(sidecar)))
+    sidecar.unlink()
+    edited_sets().clear()
+    inside = on_set(path)
+    assert len(inside.app.caption) == beside + 1
+    assert "recorded" in inside.literal
+    assert environment_of(path) == path

@@ -1,8 +1,9 @@
-"""Eval sets outside of the agents' folders are found again, and a demo agent's never lie in the installed package."""
+"""Eval sets are found wherever they lie: beside an agent, in its project or elsewhere; a demo agent's never lie in the installed package."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from app.evalsets.set_discovery import check_set, folders, found_sets
+from app.evalsets.set_facts import SetFacts, facts_of
 from app.live.destinations import check_place, default_destination
 from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
 from app.server.owners import LOCAL
-from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentSettings, demo_agent
+from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentEntry, AgentSettings, demo_agent
 from tests.app.desk_sessions import answered
 from tests.app.page_driver import Tab
 
@@ -33,33 +35,24 @@ def a_set(path: Path) -> Path:
     return path
 
 
-def exporting() -> Tab:
-    """The export page of a session with a demo agent."""
-    return Tab(answered(demo_agent("order_desk")).session_id).click("open_export")
-
-
 def listed() -> list[str]:
     """The eval sets that the page lists for the one person of this machine."""
     entries = AgentCatalogue(AgentSettings()).entries()
     return [line.path for line in found_sets(folders(entries), LOCAL)]
 
 
-def test_a_demos_default_export_lies_among_the_users_data(data: Path) -> None:
-    """The package is as it was; and the set is found again, also after a restart, before any agent is loaded."""
+def test_a_demos_default_export_lies_among_the_users_data(data: Path, tmp_path: Path) -> None:
+    """The package is as it was; and the set is found again, also after a restart, before any agent is loaded.
+
+    So is one that was written to any other place, until it is deleted.
+    """
     before = {path for path in DEMOS_DIR.rglob("*") if path.name != "__pycache__"}
-    tab = exporting()
-    tab.click("export_write")
+    tab = Tab(answered(demo_agent("order_desk")).session_id).click("open_export").click("export_write")
     written = data / "eval_sets" / "order_desk" / "order_desk_evals.evalset.json"
     assert written.is_file()
     assert {path for path in DEMOS_DIR.rglob("*") if path.name != "__pycache__"} == before
     assert str(written) in listed()
-
-
-@pytest.mark.long
-def test_an_export_to_any_place_is_found_again(tmp_path: Path) -> None:
-    """As the eval sets of an agent in a file of configs, which has no folder; one that was deleted is not listed any more."""
     other = tmp_path / "elsewhere" / "mine.evalset.json"
-    tab = exporting()
     tab.fill("export_path_export", str(other)).run().click("export_write")
     (line,) = [line for line in found_sets({}, LOCAL) if line.path == str(other)]
     assert (line.name, line.agent) == ("mine", "order_desk")
@@ -127,3 +120,59 @@ def test_a_set_keeps_its_agent_when_it_is_opened(tmp_path: Path) -> None:
     for agent, known in (("order_desk", "order_desk"), ("", "order_desk"), ("other", "other")):
         remember_set(LOCAL, path, agent)
         assert [each.agent for each in recent_sets(LOCAL)] == [known]
+
+
+@pytest.mark.parametrize("agent", ["shop", "agents/shop", "src/agents/shop", "src/company/agents/shop"])
+def test_the_folders_of_evals_of_a_project_are_those_of_its_agent(tmp_path: Path, agent: str) -> None:
+    """Next to the agent or at the root of the project; of several agents there, none has it alone."""
+    project = tmp_path / "project"
+    for place in (project / agent, project / "eval", project / "tests/eval"):
+        place.mkdir(parents=True)
+    (project / "pyproject.toml").touch()
+    entries = [AgentEntry(name="shop", source="folder", location=str(project / agent))]
+    found = folders(entries)
+    assert found[project / "eval"] == found[project / "tests/eval"] == "shop"
+    other = project / agent.replace("shop", "bank")
+    other.mkdir()
+    entries.append(AgentEntry(name="bank", source="folder", location=str(other)))
+    assert folders(entries)[project / "eval"] == ""
+
+
+CASES: list[Any] = [
+    {"eval_id": "a", "session_input": {"app_name": "desk"}, "conversation": []},
+    {"evalId": "b", "sessionInput": {"appName": "shop"}, "conversationScenario": {"starting_prompt": "hi"}},
+    {"eval_id": "a"},
+    {"eval_id": 3, "session_input": "odd", "conversation_scenario": None},
+    "no case",
+]
+
+
+@pytest.mark.parametrize("name", ["eval_cases", "evalCases"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_ids_apps_and_scenarios_are_read(name: str, mark: bytes, tmp_path: Path) -> None:
+    """Each once, in order; what is odd is passed over; a byte order mark as well."""
+    path = tmp_path / "set.json"
+    path.write_bytes(mark + json.dumps({"eval_set_id": "x", name: CASES}).encode())
+    assert facts_of(path) == SetFacts(eval_ids=("a", "b"), app_names=("desk", "shop"), scenarios=("b",))
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    """And one that does not is not."""
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({"eval_cases": CASES[:1]}))
+    assert facts_of(path) is facts_of(path)
+    path.write_text(json.dumps({"eval_cases": CASES[:2]}))
+    os.utime(path, ns=(1, 1))
+    assert facts_of(path).eval_ids == ("a", "b")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"eval_cases": 3}', "3", '{"eval_cases": [{"eval_id": "a"'])
+def test_what_is_no_set_has_no_cases(text: str, tmp_path: Path) -> None:
+    """It raises nothing; broken JSON says where."""
+    path = tmp_path / "set.json"
+    path.write_text(text)
+    facts = facts_of(path)
+    assert facts.eval_ids == ()
+    assert facts_of(tmp_path / "nowhere.json").problem
+    if text in {"", "{"}:
+        assert str(path) in facts.problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -13,19 +14,23 @@ from typing import Any
 import pytest
 from google.adk.evaluation.eval_case import get_all_tool_calls
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from app.export.case_names import LONGEST, proposed_eval_id
 from app.export.export_case import ExportForm, ExportResult, write
 from app.live.background_jobs import Job
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession
 from app.session.shell_texts import words_of
-from evalset import ReadBackError, import_cases
+from evalset import import_cases
 from evalset.cli.shell_lines import AgentWords
+from evalset.files.eval_names import flaw_of_eval_id
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
-from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
-from tests.app.desk_sessions import answered, live_of
+from tests.app.desk_sessions import answered, live_of, taken_in
+from tests.app.fakes import FakeSimulation
 from tests.app.page_driver import Tab
 
 
@@ -108,8 +113,14 @@ def test_a_written_case_is_verified_at_once_and_run_by_the_commands_that_are_sho
     assert tab.session_id is None
 
 
-def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Path) -> None:
-    """The page says which file is in the way, and leaves it as it is."""
+def test_a_file_that_is_in_the_way_is_left_as_it_is(tab: Tab, target: Path) -> None:
+    """It is named. In the place of the set nothing is written; in that of its environment the case is all the same."""
+    target.write_text("{ broken")
+    tab.click("export_write")
+    assert tab.app.error
+    assert str(target) in tab.literal
+    assert target.read_text() == "{ broken"
+    target.unlink()
     sidecar = target.with_name("order_desk_evals.environment.json")
     sidecar.write_text("[]")
     tab.click("export_write")
@@ -191,42 +202,6 @@ def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     assert not target.exists()
 
 
-def test_a_file_that_adk_cannot_read_is_left_as_it_is(tab: Tab, live: LiveSession, target: Path) -> None:
-    """No eval set, or one with a case that would keep ADK's loader from reading it: it is named, and not a byte of it is changed."""
-    target.write_text("{ broken")
-    tab.click("export_write")
-    assert tab.app.error
-    assert str(target) in tab.literal
-    assert target.read_text() == "{ broken"
-    target.unlink()
-    written(live, target, "first")
-    text = target.read_text().replace('"conversation"', '"conversations"')
-    target.write_text(text)
-    with pytest.raises(ReadBackError):
-        written(live, target)
-    assert target.read_text() == text
-
-
-@pytest.mark.long
-def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
-    """A refresh shows the export again, and the browser's way back shows the session, without a failed write's words."""
-    assert tab.app.query_params["view"] in ("export", ["export"])
-    refreshed = Tab(tab.session_id)
-    assert refreshed.has("query_send")
-    refreshed.app.query_params["view"] = "export"
-    refreshed.run()
-    assert refreshed.has("export_write")
-    target.write_text("{ broken")
-    assert refreshed.click("export_write").app.error
-    del refreshed.app.query_params["view"]
-    refreshed.run()
-    assert refreshed.has("query_send")
-    assert not refreshed.app.error
-    assert tab.click("export_back").has("query_send")
-    assert not tab.has("export_write")
-    assert "view" not in tab.app.query_params
-
-
 def test_the_case_leaves_as_a_dataset(tab: Tab, live: LiveSession, target: Path) -> None:
     """And as an archive with its world; into the project's folder of datasets, with what is lost said before; an import gives the case back; another file is left alone."""
     (target.parent / "agents-cli-manifest.yaml").write_text("agent_directory: app\n")
@@ -256,16 +231,17 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     """Before the first query there is nothing to export; before the final response the script of the session so far."""
     config = demo_agent("order_desk")
     simulation = Simulation.open(config)
-    registry().add(simulation, config, directory_of(config.root_agent))
-    tab = Tab(simulation.session.session_id)
+    tab = Tab(taken_in(simulation, config).session_id)
     assert tab.app.button(key="open_export").disabled
     simulation.query("Where is order A-1002?")
     tab.run().click("open_export")
+    assert tab.app.query_params["view"] in ("export", ["export"])
     assert not tab.has("export_write")
     assert not tab.has("export_download")
     assert tab.has("download_script")
     assert list(tmp_path.iterdir()) == []
     tab.click("export_back")
+    assert "view" not in tab.app.query_params
     assert not tab.app.button(key="open_export").disabled
 
 
@@ -342,7 +318,54 @@ def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: p
         ("order_desk (file)", "file", file, AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")),
         ("one", "file", module, AgentWords(words="my.agents#one", start_in=tmp_path)),
     ]
-    for name, source, settings, words in rows:
+    for name, source, options, words in rows:
         location = str(agents / name) if source == "folder" else ""
         entry = AgentEntry(name=name.removesuffix(".py"), source=source, location=location)
-        assert words_of(entry, settings, ["order_desk"] if "(" in name else ()) == words
+        assert words_of(entry, options, ["order_desk"] if "(" in name else ()) == words
+
+
+def session_of(said: str, *calls: tuple[str, dict[str, Any]]) -> FakeSimulation:
+    """Return a session in which a user has said something, and these calls were made."""
+    simulation = FakeSimulation()
+    simulation.ask(said)
+    for number, (tool, arguments) in enumerate(calls):
+        simulation.call(f"c{number}", tool, **arguments)
+    return simulation
+
+
+FIND = ("find_order", {"order_id": "A-1001"})
+CANCEL = ("cancel_order", {"order_id": "A-1001", "reason": "customer_request"})
+
+
+@pytest.mark.parametrize(
+    ("said", "calls", "eval_id"),
+    [
+        ("Please cancel it.", [FIND, CANCEL], "cancel_order_a1001"),
+        ("Where is it?", [FIND], "find_order_a1001"),
+        ("Go.", [("transfer_to_agent", {"agent_name": "desk"}), ("bookTrip", {"days": 3})], "book_trip_3"),
+        (
+            "Go.",
+            [("send_mail", {"body": "Dear sir, " * 9, "urgent": True, "to": "ada@x.de"})],
+            "send_mail_adaxde",
+        ),
+        ("Ping.", [("refresh", {})], "refresh"),
+        ("Hello there, what can-you-do for me today?", [], "hello_there_what_can_you_do"),
+    ],
+)
+def test_an_id_is_of_words(said: str, calls: list[Any], eval_id: str) -> None:
+    """The call that changes something comes first, with the value that tells it from others."""
+    assert proposed_eval_id(session_of(said, *calls).session) == eval_id
+
+
+def test_what_has_no_words_gets_the_agent_and_the_time() -> None:
+    """Letters that ASCII lacks name nothing in a command."""
+    assert re.fullmatch(r"\w+_\d{4}-.*Z", proposed_eval_id(session_of("\u5341\u5341").session))
+
+
+@settings(max_examples=settings().max_examples // 3)
+@given(st.text(), st.text(min_size=1), st.dictionaries(st.text(), st.text() | st.integers() | st.booleans()))
+def test_any_session_gets_one_that_adk_takes(said: str, tool: str, arguments: dict[str, Any]) -> None:
+    """Short, and free of what splits a command line."""
+    made = proposed_eval_id(session_of(said or "x", (tool, arguments)).session)
+    assert flaw_of_eval_id(made) is None
+    assert len(made) <= LONGEST

@@ -54,15 +54,6 @@ def _started(start: Tab, query: str = "") -> LiveSession:
 
 
 @pytest.mark.long
-def test_a_session_is_opened_and_played(start: Tab) -> None:
-    """The tool's answer is drafted from the agent's own code, which the studio never imports."""
-    live = _started(start, "Where is A1?")
-    assert isinstance(live.simulation, RemoteSimulation)
-    assert live.simulation.view().pending
-    assert "app.agent" not in sys.modules
-
-
-@pytest.mark.long
 @pytest.mark.usefixtures("no_key")
 def test_models_are_looked_for_where_the_agent_asks_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -153,9 +144,14 @@ CHANGES = (
 
 @pytest.mark.long
 def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
-    """The offer comes once the files have changed, and goes once they are loaded; new tools stand in the lists, and the session says where it fits no more."""
+    """The offer comes once the files have changed, and goes once they are loaded; new tools stand in the lists, and the session says where it fits no more.
+
+    The studio itself never imports the agent.
+    """
     live = _started(start, "Where is A1?")
     assert isinstance(live.config, KernelAgentConfig)
+    assert isinstance(live.simulation, RemoteSimulation)
+    assert "app.agent" not in sys.modules
     simulation = live.simulation
     (asked,) = simulation.view().pending
     assert simulation.answer(asked, called(("find_order", {"order_id": "A1"})), wait=PATIENCE)

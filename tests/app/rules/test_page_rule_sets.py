@@ -60,8 +60,13 @@ def ids(simulation: FakeSimulation) -> list[str]:
     return [each.rule_id for each in simulation.session.rules]
 
 
-def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
-    """Its injections become rules behind those that are there, or in their place, which can be taken back; what is no rule stays out where it is not wanted."""
+def test_an_adk_configuration_is_taken_in_and_saved_as_a_set(
+    simulation: FakeSimulation, folder: RuleSetFolder
+) -> None:
+    """Its injections become rules behind those that are there, or in their place, which can be taken back; what is no rule stays out where it is not wanted.
+
+    A saved set is in the folder under its name; tools that this agent lacks are named before it is taken in.
+    """
     simulation.set_rules([rule("mine")])
     tab = pasted(opened(), json.dumps(ADK))
     assert "send_fax" in tab.literal
@@ -73,18 +78,15 @@ def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
     assert ids(simulation) == ["find_order[0]"]
     tab.click("rules_put_back")
     assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
-
-
-def test_an_injection_alone_is_taken_in_for_a_tool(simulation: FakeSimulation) -> None:
-    """Code of one `InjectionConfig` names no tool, so one is chosen; one `ToolSimulationConfig` names its own."""
-    alone = 'InjectionConfig(injected_response={"status": "ok"})'
-    tab = pasted(opened(), alone)
-    tab.fill("import_tool_", "find_order").run().click("append_incoming")
-    assert [each.tool_name for each in simulation.session.rules] == ["find_order"]
-    pasted(tab, f'ToolSimulationConfig(tool_name="send_fax", injection_configs=[{alone}])').click(
-        "append_incoming"
-    )
-    assert ids(simulation) == ["find_order[0]", "send_fax[0]"]
+    simulation.set_rules([rule("a"), rule("fax", tool_name="send_fax")])
+    tab = opened()
+    tab.fill("save_name_", "flaky / payments").run().click("rule_set_save")
+    assert [(each.name, each.rules) for each in folder.list()] == [("flaky / payments", 2)]
+    simulation.set_rules([])
+    tab.run()
+    assert "send_fax" in tab.literal
+    tab.click(tab.key("append_flaky"))
+    assert ids(simulation) == ["a", "fax"]
 
 
 def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
@@ -111,14 +113,26 @@ def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
 
 
 def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
-    """A file counts before the text, of which a mistake says where it is; one that is no text says so."""
+    """A file counts before the text, of which a mistake says where it is; one that is no text says so.
+
+    Code of one `InjectionConfig` names no tool, so one is chosen; one `ToolSimulationConfig` names its own.
+    """
     broken = {"tool_simulation_configs": [{"tool_name": "a", "injection_configs": [{"x": 1}]}]}
     tab = pasted(opened(), json.dumps(ADK | broken))
     assert tab.app.error
     assert "tool 'a', injection 0" in tab.literal
     assert tab.typed("paste_") == json.dumps(ADK | broken)
     assert ids(simulation) == []
-    tab.app.file_uploader[0].set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
+    alone = 'InjectionConfig(injected_response={"status": "ok"})'
+    pasted(tab, alone).fill("import_tool_", "find_order").run().click("append_incoming")
+    assert [each.tool_name for each in simulation.session.rules] == ["find_order"]
+    pasted(tab, f'ToolSimulationConfig(tool_name="send_fax", injection_configs=[{alone}])')
+    tab.click("append_incoming")
+    assert ids(simulation) == ["find_order[0]", "send_fax[0]"]
+    simulation.set_rules([])
+    tab.run().app.file_uploader[0].set_value(
+        ("simulation.json", json.dumps(ADK).encode(), "application/json")
+    )
     tab.run().click("append_incoming")
     assert ids(simulation) == ["find_order[0]"]
     tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
@@ -126,45 +140,13 @@ def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
     assert "UTF-8" in tab.literal
 
 
-def test_a_set_is_saved_and_taken_in_by_another_agent(
-    simulation: FakeSimulation, folder: RuleSetFolder
-) -> None:
-    """A saved set is in the folder under its name; tools that this agent lacks are named before it is taken in."""
-    simulation.set_rules([rule("a"), rule("fax", tool_name="send_fax")])
-    tab = opened()
-    tab.fill("save_name_", "flaky / payments").run().click("rule_set_save")
-    assert [(each.name, each.rules) for each in folder.list()] == [("flaky / payments", 2)]
-    simulation.set_rules([])
-    tab.run()
-    assert "send_fax" in tab.literal
-    tab.click(tab.key("append_flaky"))
-    assert ids(simulation) == ["a", "fax"]
-
-
 def test_sets_are_renamed_and_deleted(simulation: FakeSimulation, folder: RuleSetFolder) -> None:
     """A set gets another name, one that is taken is refused in words, and a deleted one is gone.
 
-    One that cannot be read is named with what is wrong, letter for letter.
+    One that cannot be read is named with what is wrong, letter for letter. What a format loses is listed before the download.
     """
     for name in ("first", "second"):
         folder.save(RuleSet(name=name, rules=(rule(),)))
-    tab = opened()
-    tab.fill("rename_to_first", "second").run().click(tab.key("rename_now_first"))
-    assert "'second'" in tab.literal
-    assert [each.name for each in folder.list()] == ["first", "second"]
-    tab.fill("rename_to_first", "third").run().click(tab.key("rename_now_first"))
-    assert [each.name for each in folder.list()] == ["second", "third"]
-    tab.click(tab.key("delete_now_second"))
-    assert [each.name for each in folder.list()] == ["third"]
-    assert ids(simulation) == []
-    folder.save(RuleSet(name=HOSTILE, rules=(rule(HOSTILE, tool_name=HOSTILE),)))
-    (folder.path / "bad.rules.json").write_text('{"format": "' + HOSTILE.replace('"', "") + '"}')
-    assert "Damaged: " in tab.run().literal
-    assert tab.live_marks() == []
-
-
-def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimulation) -> None:
-    """Our own format loses nothing; ADK's names each rule that it has no word for."""
     effect = DistortEffect(distortions=(Distortion(kind="drop"),))
     simulation.set_rules([rule("cut", effect=effect)])
     tab = opened()
@@ -172,6 +154,18 @@ def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimul
     tab.fill("form_", "adk_python").run()
     assert tab.keys("export_losses")
     assert "'cut'" in tab.literal
+    tab.fill("rename_to_first", "second").run().click(tab.key("rename_now_first"))
+    assert "'second'" in tab.literal
+    assert [each.name for each in folder.list()] == ["first", "second"]
+    tab.fill("rename_to_first", "third").run().click(tab.key("rename_now_first"))
+    assert [each.name for each in folder.list()] == ["second", "third"]
+    tab.click(tab.key("delete_now_second"))
+    assert [each.name for each in folder.list()] == ["third"]
+    assert ids(simulation) == ["cut"]
+    folder.save(RuleSet(name=HOSTILE, rules=(rule(HOSTILE, tool_name=HOSTILE),)))
+    (folder.path / "bad.rules.json").write_text('{"format": "' + HOSTILE.replace('"', "") + '"}')
+    assert "Damaged: " in tab.run().literal
+    assert tab.live_marks() == []
 
 
 @pytest.mark.parametrize("form", list(FORMS))

@@ -30,7 +30,7 @@ from simulator.environment.injection.rules import Miss
 from simulator.facts import Provenance, Returned
 from simulator.runtime.turns.fired_rules import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request
-from tests.app.rules.rules_drawn import JSON
+from tests.app.rules.test_rule_form import JSON
 
 
 def session() -> FakeSimulation:

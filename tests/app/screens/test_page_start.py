@@ -1,21 +1,31 @@
-"""The start page: agents to choose from, what to ask, and the way into a session."""
+"""The start page: agents to choose from, what to ask, and the way into a session; and the search, which leads to all there is."""
 
 from __future__ import annotations
 
+import logging
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from app.live import agent_catalogue
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
+from app.live.recent_sets import remember_set
+from app.live.warm_up import PAGES, warm_up
+from app.screens.search_targets import MOST_FOUND, Searchable, Target
+from app.screens.start_page import LOOKS_BEFORE_LOADING
 from app.screens.start_panel import QUERY_KEY
+from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
 from simulator.agents.placeholder_credentials import VARIABLE
 from simulator.facts import SessionOpened
+from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
+from tests.evalset.editing.editing_sets import write_set
 
 CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
 NO_ACCOUNT = "Your default credentials were not found."
@@ -38,10 +48,9 @@ def options(no_key: None, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 
 
 @pytest.fixture
-def tab(options: pytest.MonkeyPatch) -> Tab:
-    """The start page with the demo agents, all of them loaded."""
-    catalogue().load_all()
-    return Tab()
+def tab(no_key: None, start: Tab) -> Tab:
+    """The start page with the demo agents, all of them loaded, and without any key."""
+    return start
 
 
 @pytest.fixture
@@ -261,3 +270,113 @@ def test_what_is_missing_is_told_with_the_commands_for_own_agents(options: pytes
     tab = Tab()
     assert "--agents-dir" in tab.literal
     assert not tab.has("start_session")
+
+
+@pytest.fixture
+def playing(start: Tab) -> Tab:
+    """A session of the order desk that waits for an answer."""
+    return start.click("example_0_order_desk").click("start_session").run()
+
+
+def labels(playing: Tab, words: str) -> list[str]:
+    """Search for words; return what is found."""
+    playing.click("search")
+    playing.fill("search_words", words).run()
+    return [playing.app.button(key=key).label for key in playing.keys("found_")]
+
+
+def test_labels_that_begin_with_the_words_come_first() -> None:
+    """All words have to be there, in any case; no more than `MOST_FOUND` are given, out of thousands."""
+    named = [Target(kind="step", name=str(place), label=f"step {place}") for place in range(3_000)]
+    others = [
+        Target(kind="case", name="c", label="refund order", about="shop"),
+        Target(kind="session", name="s", label="Order a refund", about="desk"),
+        Target(kind="agent", name="a", label="desk", about="Handles orders"),
+    ]
+    targets = Searchable([*named, *others])
+    assert [each.name for each in targets.found("ORDER")] == ["s", "c", "a"]
+    assert [each.name for each in targets.found("refund  order")] == ["c", "s"]
+    assert targets.found("order nowhere") == []
+    assert len(targets.found("step")) == MOST_FOUND
+
+
+def test_commands_are_carried_out_where_they_apply(playing: Tab) -> None:
+    """The export opens, the first message is taken back, and the start page has no commands of a session."""
+    session_id = str(playing.session_id)
+    assert labels(playing, "export") == ["Export session"]
+    playing.click("found_0")
+    assert playing.has("export_head")
+    assert labels(playing, "undo") == ["Undo step"]
+    playing.click("found_0")
+    live = live_of(session_id)
+    assert live.simulation.session.turns == ()
+    assert labels(playing, "new session") == ["New session"]
+    playing.click("found_0")
+    assert playing.has("start_session")
+    assert labels(playing, "export") == []
+
+
+@pytest.mark.long
+def test_what_is_found_is_shown_literally_and_leads_there(playing: Tab, tmp_path: Path) -> None:
+    """A case of a set that was used, and the session; names from outside come alive nowhere."""
+    live = registry().newest_first()[0]
+    path = write_set(tmp_path / "used.evalset.json", HOSTILE)
+    remember_set(LOCAL, path)
+    assert len(labels(playing, "used.evalset.json")) == 1
+    assert playing.live_marks() == []
+    playing.click("found_0")
+    assert str(path) in playing.app.query_params["set"]
+    assert playing.has("case_head")
+    assert len(labels(playing, "is order desk")) == 1
+    playing.click("found_0")
+    assert playing.session_id == live.session_id
+
+
+FIRST_PAGE = """
+import sys
+import app.streamlit_app
+import app.screens.page
+large = ("google.adk", "google.genai", "pandas", "fastapi", "litellm")
+later = ("app.screens.session_page", "app.screens.eval_sets_page", "app.screens.shared_page", "app.decision", "evalset.doctor")
+print(*sorted({name for name in (*large, *later) if name in sys.modules}))
+"""
+
+
+@pytest.mark.long
+def test_the_first_page_waits_for_no_large_import() -> None:
+    """ADK, what draws tables, and the pages that come after it are imported once something needs them: they take longer than all else together."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PAGE], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not done.stdout.split()
+
+
+def test_no_agent_is_imported_before_the_page_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At first nothing is loaded; once the browser has come back a few times, everything is."""
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "agent.py").write_text("raise RuntimeError('odd')\n")
+    # The command line is an input of the process.
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path), "--no-demos"])
+    tab = Tab()
+    listed = agent_catalogue.catalogue()
+    assert (listed, "") not in agent_catalogue._threads
+    assert [entry.state for entry in listed.entries()] == ["unread"]
+    for _ in range(LOOKS_BEFORE_LOADING):
+        tab.run()
+    agent_catalogue._threads[listed, ""].join(timeout=60)
+    assert [entry.state for entry in listed.entries()] == ["failed"]
+
+
+def test_all_that_is_imported_ahead_is_there() -> None:
+    """A name that no module has would only be logged, and whoever comes to that page first would wait."""
+    assert warm_up(PAGES) == []
+    assert warm_up() == []
+
+
+def test_a_module_that_cannot_be_imported_is_only_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The rest is imported all the same; the page shows the error where it needs the module."""
+    with caplog.at_level(logging.ERROR):
+        assert warm_up(("no_module_has_this_name", "json")) == ["no_module_has_this_name"]
+    assert "no_module_has_this_name" in caplog.text

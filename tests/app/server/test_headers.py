@@ -1,20 +1,22 @@
-"""Every response carries headers that keep the page to itself."""
+"""Every response carries headers that keep the page to itself, and what a file is called ends no page."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import hashlib
-from typing import Any
+from itertools import pairwise
 
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from app.server.security_headers import (
-    SecurityHeaders,
     content_security_policy,
     script_hashes,
     streamlit_page,
 )
+from app.server.upload_names import UploadNames
 
 
 def test_the_hash_is_that_of_the_script_text() -> None:
@@ -43,32 +45,43 @@ def test_the_policy_names_no_foreign_host() -> None:
     assert "frame-ancestors 'self'" in policy
 
 
-def test_an_error_carries_the_headers_too() -> None:
-    """The middleware adds its headers to whatever the app inside answers, and passes a WebSocket's messages on unchanged.
-
-    With them no page of another address, also of another port, embeds anything of ours.
-    """
-    sent = respond_through_middleware({"type": "http"}, status=500)
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    assert {"content-security-policy", "x-content-type-options", "referrer-policy"} <= headers.keys()
-    assert headers["cross-origin-resource-policy"] == "same-origin"
-    assert sent[0]["status"] == 500
-    sent = respond_through_middleware({"type": "websocket"}, status=101)
-    assert sent == [{"type": "http.response.start", "status": 101, "headers": []}]
+_HEAD = (
+    b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a\x00b.json"\r\n'
+    b"Content-Type: application/json\r\n\r\n"
+)
+_CONTENT = b"one\x00two\r\n\r\nthree\x00\r\n--edge--\r\n"
+_UPLOAD = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/page/file"}
 
 
-def respond_through_middleware(scope: Scope, status: int) -> list[Message]:
-    """Send one response of an inner app through the middleware."""
-    sent: list[Message] = []
+@given(st.lists(st.integers(0, len(_HEAD + _CONTENT)), max_size=6))
+def test_only_the_name_is_changed_however_the_body_comes(cuts: list[int]) -> None:
+    """Each byte of the content arrives as it was sent, and the whole is as long as it was."""
+    body = _HEAD + _CONTENT
+    places = [0, *sorted(cuts), len(body)]
+    pieces = [body[start:end] for start, end in pairwise(places)]
+    assert _received(_UPLOAD, pieces) == _HEAD.replace(b"\x00", b"_") + _CONTENT
 
-    async def inner(_scope: Scope, _receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": status, "headers": []})
+
+def test_other_requests_stay_as_they_are() -> None:
+    """Nothing but an upload is looked at."""
+    for other in ({"method": "POST"}, {"path": "/other"}):
+        assert _received({**_UPLOAD, **other}, [_HEAD]) == _HEAD
+
+
+def _received(scope: Scope, pieces: list[bytes]) -> bytes:
+    """Return the body as the application behind the middleware receives it."""
+    waiting, found = list(pieces), b""
 
     async def receive() -> Message:
-        return {"type": "http.request"}
+        return {"type": "http.request", "body": waiting.pop(0), "more_body": bool(waiting)}
 
-    async def send(message: Any) -> None:
-        sent.append(message)
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        nonlocal found
+        for _ in pieces:
+            found += (await receive())["body"]
 
-    asyncio.run(SecurityHeaders(inner)(scope, receive, send))
-    return sent
+    async def send(_message: Message) -> None:
+        raise AssertionError
+
+    asyncio.run(UploadNames(app)(scope, receive, send))
+    return found

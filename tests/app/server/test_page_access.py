@@ -112,6 +112,7 @@ def test_every_answer_carries_the_headers(studio: Studio, path: str) -> None:
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert (answer.text == "ok") is (path == "/_stcore/health")
 
 

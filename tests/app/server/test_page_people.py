@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,11 +60,6 @@ def drawn(tab: Tab) -> str:
     return "\n".join((*held, str(dict(tab.app.query_params))))
 
 
-def view_of(session_id: str, view: str, user: dict[str, Any]) -> Tab:
-    """A page of a session, as somebody sees it."""
-    return Tab(session_id, user=user, view=view)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("then", "views"),
@@ -75,31 +69,21 @@ def view_of(session_id: str, view: str, user: dict[str, Any]) -> Tab:
 def test_another_person_finds_nothing_under_the_address(
     annes: str, then: str, views: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Live, in the store alone, or broken: each page of it is for them what it is for an id that nobody has."""
+    """Live, in the store alone, or broken: each page of it is for them what it is for an id that nobody has, right after its owner saw it listed."""
     if then != "live":
         server_ends()
     if then == "cannot be opened":
         monkeypatch.setattr("sys.argv", ["app", "--no-demos"])
     server_store()  # the first page that needs it opens it beside being drawn
+    assert "Annes own" in drawn(Tab(user=ANNE))
     for view in views:
-        his, nobodys = drawn(view_of(annes, view, BEN)), drawn(view_of(NOBODYS, view, BEN))
+        his, nobodys = drawn(Tab(annes, user=BEN, view=view)), drawn(Tab(NOBODYS, user=BEN, view=view))
         assert "choose_order_desk" in his or then == "cannot be opened", view
         assert "Annes own" not in his, view
         assert WORDS not in his, view
         assert his.replace(annes, NOBODYS) == nobodys, view
     assert registry().newest_first(owner_of(BEN)) == []
-    assert "Annes own" in drawn(view_of(annes, "session", ANNE))
-
-
-@pytest.mark.long
-def test_the_list_holds_ones_own_alone(annes: str) -> None:
-    """Live and kept; and it is not another's list that was read a moment ago."""
-    for is_live in (True, False):
-        if not is_live:
-            server_ends()
-            server_store()
-        assert Tab(user=ANNE).has(f"recent_{annes}")
-        assert not Tab(user=BEN).keys("recent_")
+    assert "Annes own" in drawn(Tab(annes, user=ANNE, view="session"))
 
 
 @pytest.mark.long
@@ -207,15 +191,3 @@ def test_a_choice_that_cannot_be_followed_lets_nobody_in(annes: str, monkeypatch
     assert "'everyone'" in tab.literal
     assert WORDS not in drawn(tab)
     assert not tab.app.button
-
-
-def test_an_eval_set_is_not_written_anywhere_on_a_server_for_several(annes: str, tmp_path: Path) -> None:
-    """A path outside of the agent's folder is refused with the reason, and no file is there."""
-    tab = Tab(annes, user=ANNE)
-    while not tab.has("query_send"):
-        tab.click(tab.key("accept_"))
-    tab.click("open_export")
-    elsewhere = tmp_path / "elsewhere.evalset.json"
-    tab.fill("export_path_", str(elsewhere)).click("export_write")
-    assert not elsewhere.exists()
-    assert "the agent's folder" in tab.literal

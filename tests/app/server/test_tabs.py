@@ -1,8 +1,11 @@
-"""A tab whose page is behind its session is woken, soon and not too often; nobody else hears of it."""
+"""A tab whose page is behind its session is woken, soon and not too often; what is held for a closed one is let go of; times are those of the viewer's clock."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
+import streamlit as st
 from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.testclient import TestClient
@@ -11,6 +14,8 @@ from starlette.websockets import WebSocketDisconnect
 from app.live.wake_ups import NOT_OURS, PATH, UNKNOWN_TAB, Waking
 from app.server import browser_tabs
 from app.server.browser_tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
+from app.server.closed_tabs import ClosedTabs
+from app.server.viewer_time import short_time, viewer_time
 
 
 class Server:
@@ -176,3 +181,59 @@ def test_tokens_cannot_be_guessed() -> None:
     made = {new_token() for _ in range(100)}
     assert len(made) == 100
     assert min(map(len, made)) >= 32
+
+
+class Page:
+    """Counts how often it was ended."""
+
+    def __init__(self) -> None:
+        self.ends = 0
+
+    def shutdown(self) -> None:
+        """End it."""
+        self.ends += 1
+
+
+def test_a_page_ends_when_its_tab_cannot_come_back() -> None:
+    """Not while it may, and not where it has; each once."""
+    gone, back, waits = Page(), Page(), Page()
+    waiting = {"gone": gone, "back": back, "waits": waits}
+    is_open = {"back"}
+    tabs = ClosedTabs(lambda: waiting, is_open.__contains__)
+    tabs.look()
+    tabs.look()
+    assert [page.ends for page in (gone, back, waits)] == [0, 0, 0]
+    waiting = {"waits": waits}
+    tabs.look()
+    tabs.look()
+    assert [page.ends for page in (gone, back, waits)] == [1, 0, 0]
+
+
+NOON = datetime(2020, 5, 1, 12, 0, tzinfo=UTC)
+
+
+def looks_from(monkeypatch: pytest.MonkeyPatch, zone: str | None) -> None:
+    """Let the browser be in a time zone."""
+    monkeypatch.setattr(type(st.context), "timezone", property(lambda _: zone))
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("Asia/Tokyo", 21), ("America/New_York", 8)])
+def test_a_time_is_that_of_the_viewers_clock(zone: str, hour: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given in seconds or as a moment of any zone."""
+    looks_from(monkeypatch, zone)
+    assert (viewer_time(NOON).hour, viewer_time(NOON.timestamp()).hour) == (hour, hour)
+
+
+@pytest.mark.parametrize("zone", [None, "", "Nowhere/City", "../etc/passwd"])
+def test_without_a_known_zone_it_is_the_servers(zone: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is raised."""
+    looks_from(monkeypatch, zone)
+    assert viewer_time(NOON) == NOON.astimezone()
+    assert viewer_time(NOON).utcoffset() == NOON.astimezone().utcoffset()
+
+
+def test_today_is_told_by_the_clock_and_other_days_by_their_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the viewer's zone, where another day may have begun."""
+    looks_from(monkeypatch, "Asia/Tokyo")
+    assert ":" in short_time(datetime.now(UTC).timestamp())
+    assert short_time(NOON.timestamp()) == "2020-05-01"

@@ -1,13 +1,15 @@
-"""The documents come with the studio: each page leads to the one about it, and they lead to each other."""
+"""The documents come with the studio: each page leads to the one about it, and they lead to each other. A view of a page stands in its address."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from app.session.document_page import FOLDER
 from tests.app.page_driver import Tab
+from tests.evalset.editing.editing_sets import write_set
 
 DOCUMENTS = sorted(file.stem for file in FOLDER.glob("*.md"))
 
@@ -43,3 +45,32 @@ def test_an_address_of_no_document_is_the_start_page() -> None:
     for name in ("none", "../../README", "pictures"):
         with pytest.raises(ValueError, match="not enough values"):
             Tab(document=name).block("document")
+
+
+def address(tab: Tab) -> dict[str, str]:
+    """Return what the address says of views."""
+    named = {name: tab.app.query_params.get(name) for name in ("tab", "part")}
+    return {
+        name: str(value if isinstance(value, str) else value[0]) for name, value in named.items() if value
+    }
+
+
+def test_the_tab_of_a_set_is_in_the_address(tmp_path: Path) -> None:
+    """The first one is not named; another one is, and the browser's way back leaves it."""
+    path = write_set(tmp_path / "orders.evalset.json")
+    tab = Tab(page="sets", set=str(path))
+    assert address(tab) == {}
+    tab.choose("set_tab", "Doctor")
+    assert address(tab) == {"tab": "doctor"}
+    assert (
+        Tab(page="sets", set=str(path), tab="doctor").app.segmented_control(key="set_tab").value == "Doctor"
+    )
+    del tab.app.query_params["tab"]
+    assert tab.run().app.segmented_control(key="set_tab").value == "Cases"
+    tab.choose("set_tab", "Import & export")
+    assert address(tab) == {"tab": "import-export"}
+    tab.app.query_params["tab"] = "doctor"
+    assert tab.run().app.segmented_control(key="set_tab").value == "Doctor"
+    assert (
+        Tab(page="sets", set=str(path), tab="nothing").app.segmented_control(key="set_tab").value == "Cases"
+    )

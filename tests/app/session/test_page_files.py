@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import base64
-import sys
 from typing import Any
 
 import pytest
 
 from app.decision.decision_commands import SubmitQuery
-from app.live.agent_catalogue import catalogue
-from app.live.live_sessions import registry
 from app.live.upload_quota import UPLOAD_MB, check_attached
 from app.screens.start_panel import QUERY_KEY
-from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from simulator.session.attached_files import file_part, files_in
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import Tab
-from tests.simulator.runtime.speaking import desk
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 PICTURE = ("../../pixel.png", PIXEL, "image/png")
 PAGE = ("**strong**.html", b"<script>alert(1)</script>", "text/html")
-
-
-@pytest.fixture
-def session() -> Simulation:
-    """A session that waits for its first query."""
-    simulation = desk()
-    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
-    return simulation
 
 
 def sent(session: Simulation) -> list[list[Any]]:
@@ -53,7 +40,10 @@ def images(tab: Tab) -> list[str]:
 
 
 def test_files_are_sent_with_the_text_and_shown_in_the_timeline(session: Simulation) -> None:
-    """A picture as a picture, anything else as text with a download; a name is no path, and the next message has none of them."""
+    """A picture as a picture, anything else as text with a download; a name is no path, and the next message has none of them.
+
+    A file alone is a message, too; undo brings its files back into the message, which can be sent without them.
+    """
     tab = Tab(session.session.session_id)
     tab.fill("attached_query_0", [PICTURE, PAGE]).fill("query_text_", "What is this?")
     tab.click("query_send")
@@ -68,20 +58,15 @@ def test_files_are_sent_with_the_text_and_shown_in_the_timeline(session: Simulat
     tab.fill("query_text_", "And now?").click("query_send")
     assert sent(session)[1:] == [["And now?"]]
     assert len(images(tab.choose("timeline_view", "Conversation"))) == 1
-
-
-def test_a_file_alone_is_a_message_and_comes_back_when_that_is_taken_back(session: Simulation) -> None:
-    """Undo brings its files back into the message, which can be sent without them."""
-    tab = Tab(session.session.session_id)
-    tab.fill("attached_query_0", [PICTURE]).click("query_send")
-    assert sent(session) == [[("pixel.png", PIXEL)]]
+    tab.fill("attached_query_", [PICTURE]).click("query_send")
+    assert sent(session)[2:] == [[("pixel.png", PIXEL)]]
     tab.click("undo_step")
     assert "pixel.png, image/png" in tab.literal
     tab.fill("query_text_", "Again").click("query_send")
-    assert sent(session) == [["Again", ("pixel.png", PIXEL)]]
+    assert sent(session)[2:] == [["Again", ("pixel.png", PIXEL)]]
     tab.click("undo_step").fill("with_files_", False)
     tab.fill("query_text_", "Without").click("query_send")
-    assert sent(session) == [["Without"]]
+    assert sent(session)[2:] == [["Without"]]
 
 
 def test_a_held_message_keeps_its_files_and_gets_more(session: Simulation) -> None:
@@ -123,14 +108,9 @@ def test_what_is_too_large_is_named_and_not_sent(
         check_attached(live_of(session.session.session_id).owner, half)
 
 
-def test_the_first_message_of_a_session_has_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_message_of_a_session_has_files(start: Tab) -> None:
     """They are attached on the start page, and the list of sessions has no bytes in it."""
-    monkeypatch.setattr(sys, "argv", ["main.py"])
-    catalogue().load_all()
-    tab = Tab()
-    tab.fill("start_files", [PICTURE])
-    tab.app.text_area(key=QUERY_KEY).input("Where is A-1002?")
-    tab.click("start_session")
-    live = live_of(tab.session_id)
+    start.fill("start_files", [PICTURE]).fill(QUERY_KEY, "Where is A-1002?").click("start_session")
+    live = live_of(start.session_id)
     assert [file.name for file in files_in(live.simulation.session.turns[0].message)] == ["pixel.png"]
     assert live.title == f"Where is A-1002? [pixel.png, image/png, {len(PIXEL)} bytes]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -9,9 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from app.live.live_sessions import registry
 from app.session.timeline_panel import PAGE_STEPS
-from simulator.facts import Failed, Provenance, Returned
+from simulator.agents import demo_agent
+from simulator.facts import Failed, Provenance, Returned, TurnEnded
+from simulator.runtime import Simulation
 from simulator.seats.requests import RunningCall
-from tests.app.fakes import FakeSimulation, model_request, paused, put_live, rule, tool_request
+from tests.app.desk_sessions import live_of, taken_in
+from tests.app.fakes import AT, FakeSimulation, model_request, paused, put_live, rule, tool_request
 from tests.app.page_driver import HOSTILE, Tab, live_marks
 
 
@@ -53,19 +57,26 @@ def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
 
 
 def test_what_runs_is_shown_and_can_be_stopped() -> None:
-    """While a real tool runs its name is on the page, and Stop reaches the simulation; Stop and Undo do also while a person is asked.
+    """While real tools and models run their names are on the page beside what waits, and Stop reaches the simulation; Stop and Undo do also while a person is asked.
 
     An answer that never arrived, or a step that was undone, may have done its work: the page warns of a second run.
     """
     simulation = FakeSimulation("session-0002-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
     simulation.busy = True
-    simulation.running = (RunningCall(kind="tool", key="tool-c1", name="find_order", since=time.time()),)
+    simulation.running = (
+        RunningCall(kind="tool", key="tool-c1", name="find_order", since=time.time()),
+        RunningCall(kind="model", key="model-1", name="helper", since=time.time()),
+    )
     put_live(simulation)
     tab = Tab("session-0002-abcdef")
     assert "Running" in tab.words
-    assert "find_order" in tab.words
-    tab.click("stop_turn")
-    assert simulation.asked == [("stop", None)]
+    simulation.pending = (tool_request("c2"),)
+    tab.run()
+    assert "**find_order** is running" in tab.words
+    assert "**helper** is running" in tab.words
+    assert tab.keys("response_")
+    tab.click("stop_turn").click("stop_running")
+    assert simulation.asked == [("stop", None)] * 2
     simulation = paused()
     tab = Tab("session-0001-abcdef").click("stop_turn").click("undo_step")
     assert simulation.asked == [("stop", None), ("undo", None)]
@@ -75,7 +86,7 @@ def test_what_runs_is_shown_and_can_be_stopped() -> None:
 
 
 def test_no_text_from_outside_comes_alive() -> None:
-    """Queries, arguments, answers, errors, rules, names and notes are all shown letter for letter."""
+    """Queries, arguments, answers, errors, rules, names and notes are all shown letter for letter, and so is what was searched for."""
     simulation = FakeSimulation("session-0003-abcdef").ask(HOSTILE).call("c1", tool=HOSTILE, value=HOSTILE)
     simulation.give("c1", Returned(value=HOSTILE), tool=HOSTILE)
     simulation.call("c2").give("c2", Failed(error_code=HOSTILE, error_message=HOSTILE))
@@ -93,6 +104,9 @@ def test_no_text_from_outside_comes_alive() -> None:
         tab.choose("context_view", view)
         assert tab.live_marks() == [], view
         assert HOSTILE in tab.literal
+    tab.choose("timeline_view", "Conversation").fill("conversation_search", "bold").run()
+    assert tab.keys("said_")
+    assert tab.live_marks() == []
 
 
 @pytest.mark.long
@@ -177,3 +191,100 @@ def test_a_seat_is_changed() -> None:
         assert [simulation.asked.pop(), *simulation.asked] == [("set_player", asked)]
         assert tab.app.selectbox(key=key).value == asked[1]
     assert tab.app.warning
+
+
+ID = "session-0071-abcdef"
+
+
+def _long(calls: int) -> None:
+    simulation = FakeSimulation(ID).ask("Check all orders")
+    for number in range(calls):
+        simulation.call(f"c{number}", order_id=f"A-{number}")
+        simulation.give(f"c{number}", Returned(value={"status": "shipped", "carrier": f"Van {number}"}))
+    put_live(simulation.say("All are on their way").end())
+
+
+def test_it_shows_values_and_finds_one_among_many() -> None:
+    """The newest entries stand there with arguments and responses; a search draws what contains its words, marked."""
+    _long(60)
+    tab = Tab(ID).choose("timeline_view", "Conversation")
+    assert len(tab.keys("said_")) == 20
+    assert {"order_id", "status", "carrier"} <= set(tab.words.split())
+    assert "A-59\nshipped\nVan 59\n" in tab.literal
+    assert "{" not in tab.literal
+    assert "Van 17" not in tab.literal
+    tab.fill("conversation_search", "VAN 17").run()
+    assert len(tab.keys("said_")) == 1
+    assert "Van 17" in tab.literal.split("\n")
+    tab.fill("conversation_json", True)
+    assert '"carrier": "Van 17"' in tab.run().literal
+    assert ":orange-background[**Van 17**]" in tab.words
+    assert f"1 of {len(live_of(ID).simulation.session.history)}" in tab.words
+    tab.fill("conversation_search", "no such words").run()
+    assert tab.keys("said_") == []
+    tab.fill("conversation_search", "").run().click("show_earlier_said")
+    assert len(tab.keys("said_")) == 40
+
+
+SAYING = "session-0041-abcdef"
+
+
+def test_a_problem_of_a_part_stands_where_decisions_are_made() -> None:
+    """While a turn runs the newest problems are in the pane, letter for letter, and all of them in the notes; then there alone."""
+    simulation = FakeSimulation(SAYING).ask("Where is it?").call("c1")
+    simulation.pending = (tool_request("c1"),)
+    simulation.problems = ("first", "second", "third", f"McpToolset: no connection {HOSTILE}")
+    put_live(simulation)
+    tab = Tab(SAYING)
+    assert tab.keys("reports") == ["reports"]
+    shown = [each.value for each in tab.app.code]
+    assert shown[:3] == [f"McpToolset: no connection {HOSTILE}", "third", "second"]
+    assert [each.value for each in tab.app.text if each.value in simulation.problems] == list(
+        simulation.problems
+    )
+    assert tab.live_marks() == []
+    simulation.pending = ()
+    simulation.give("c1").say("There.").end("There.")
+    assert tab.run().keys("reports") == []
+    assert "no connection" in tab.literal
+
+
+def test_a_turn_without_an_answer_says_so() -> None:
+    """Where the agent ended its turn silently, the pane says it above the next query; an answered turn, and none, do not."""
+    simulation = FakeSimulation(SAYING)
+    put_live(simulation)
+    tab = Tab(SAYING)
+    assert not tab.app.info
+    simulation.ask("Where is it?").add(TurnEnded(at=AT + 2, turn=0, events=(), state={}))
+    tab.run()
+    assert tab.app.info
+    assert tab.has("query_send")
+    simulation.ask("Where?").say("There.").end("There.")
+    assert not tab.run().app.info
+
+
+def test_an_agent_with_an_input_schema_shows_its_form() -> None:
+    """A text that ADK would end the turn for is refused with its place, and stays; the pane sends what the form holds as JSON."""
+    config = demo_agent("expense_approver")
+    simulation = Simulation.open(config)
+    tab = Tab(taken_in(simulation, config).session_id)
+    assert "employee_id" in tab.literal
+    tab.choose("query_form_by_schema", "Text")
+    wrong = '{"employee_id": "7"}'
+    tab.fill("query_text_query", wrong).click("query_send")
+    assert tab.app.error
+    assert {"employee_id: ", "department: "} <= {
+        line[: line.find(" ") + 1] for line in tab.literal.splitlines()
+    }
+    assert tab.app.text_area(key="query_text_query").value == wrong
+    tab.choose("query_form_by_schema", "Form").click("query_send")
+    assert [*simulation.session.turns] == []
+    tab.fill("query_form:as", True).run()
+    report = {
+        "employee_id": "E-7",
+        "department": "engineering",
+        "lines": [{"category": "meals", "description": "Lunch", "amount": 12.0}],
+    }
+    tab.fill("json:query_form", json.dumps(report)).click("query_send")
+    assert [turn.error for turn in simulation.session.turns] == [None]
+    assert simulation.pending

@@ -9,15 +9,14 @@ import pytest
 import streamlit as st
 
 from app.decision.decision_panel import decision_panel
-from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS
 from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
 from app.session.step_labels import step_words
-from simulator.agents.agent_directory import directory_of
 from simulator.runtime import Simulation
 from simulator.session.history import ToolError
+from tests.app.desk_sessions import taken_in
 from tests.app.fakes import paused, tool_request
 from tests.app.page_driver import Tab
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say
@@ -36,7 +35,7 @@ def session() -> Simulation:
     """A session in which two orders are looked for, the first of them found by a person."""
     agent = agent_of([call("find", order_id="A")], [call("find", order_id="B")], [say("done")], tools=[find])
     simulation = opened(agent)
-    registry().add(simulation, simulation.config, directory_of(simulation.config.root_agent))
+    taken_in(simulation)
     simulation.query(QUERY, wait=PATIENCE)
     simulation.answer(simulation.pending[0], {"status": "first"}, wait=PATIENCE)
     return simulation

@@ -1,27 +1,53 @@
-"""The tab of the verification: runs, the table of the cases, the first divergence with its action, tolerances."""
+"""The tab of the verification: runs, the table of the cases, the first divergence with its action, tolerances, and the last result of each case."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.run.verify_jobs import VERIFIED
-from app.evalsets.workspace import Workspace, workspaces
+from app.evalsets.run.last_results import CASE_VERIFIED, last_result, last_results, last_rows
+from app.evalsets.run.tolerance_rows import HINTS, KINDS, Row, RowError, new_row, row_of, tolerances_from
+from app.evalsets.run.verify_jobs import (
+    VERIFIED,
+    VerifyOptions,
+    marked_text,
+    step_text,
+    steps_before,
+    verifying,
+)
+from app.evalsets.workspace import EXPORTED, Workspace, workspaces
+from app.export.export_replay import ExportReplay
+from app.live import agent_catalogue as of_server
+from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase
-from evalset.kept_runs.run_files import run_files
+from evalset.golden_trace.steps import Step
+from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
+from evalset.measured import Measured, measured_files
 from evalset.recorded.recording_files import sidecar_of
-from evalset.recorded.tolerances import Ignore, OneOfTolerance
+from evalset.recorded.tolerances import (
+    CaseInsensitive,
+    Exact,
+    Ignore,
+    OneOfTolerance,
+    PatternTolerance,
+    Range,
+    Tolerance,
+    Unordered,
+)
 from evalset.verify import tolerances_of
-from evalset.verify.results import VERDICTS, Verification
+from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, TextPiece, Verification
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
+from tests.evalset.verify.desks import agents, recorded_set
 
 
 @pytest.fixture(scope="module")
@@ -306,3 +332,187 @@ def badges(tab: Tab) -> list[str]:
     found = [str(each.value) for each in tab.app.markdown]
     marks = [re.search(r"-badge\[(.*)\]", each) for each in found]
     return [mark[1] for mark in marks if mark and re.search("passed|failed|finding|no problems", mark[1])]
+
+
+def verification(path: Path, **statuses: CaseStatus) -> Verification:
+    """Return a verification of the set as it is."""
+    cases = tuple(CaseResult(eval_id=name, status=status) for name, status in statuses.items())
+    return Verification(
+        eval_set=path, environment=path, cases=cases, measured=Measured(files=measured_files(path, None))
+    )
+
+
+def did(result: Any) -> Job[Any]:
+    """Return work that is done."""
+    job: Job[Any] = Job(lambda *_: result, "done")
+    assert job.wait(60)
+    return job
+
+
+def test_what_was_found_last_counts(tmp_path: Path) -> None:
+    """Whoever has asked; what a run does not name keeps its earlier result."""
+    path = tmp_path / "a.evalset.json"
+    path.write_text("{}")
+    workspace = Workspace("me", path)
+    assert last_result(workspace, "one") is None
+    keep_run(path, kept_run_of(verification(path, one="failed", two="error"), 1_000.0))
+    workspace.jobs[VERIFIED] = did(verification(path, one="passed", three="failed"))
+    workspace.jobs[f"{EXPORTED} two"] = did(ExportReplay(verification(path, two="passed")))
+    workspace.jobs[CASE_VERIFIED] = did(verification(path, three="passed"))
+    found = last_results(workspace, ("one", "two", "three", "four"))
+    assert [(one.eval_id, one.status) for one in found] == [
+        (name, "passed") for name in ("one", "two", "three")
+    ]
+    keep_run(path, kept_run_of(verification(path, one="failed"), found[0].at + 60))
+    kept = last_result(workspace, "one")
+    assert kept is not None
+    assert (kept.status, kept.case) == ("failed", None)
+    assert kept.at == pytest.approx(found[0].at + 60, abs=0.01)
+    nobody_knows = kept_run_of(Verification(eval_set=path, environment=path), found[0].at + 120)
+    keep_run(
+        path,
+        nobody_knows.model_copy(update={"cases": kept_run_of(verification(path, one="passed"), 1.0).cases}),
+    )
+    assert last_result(workspace, "one") == kept
+    path.write_text("{ }")
+    assert kept.measured is not None
+    assert kept.measured.changes() == ("the set",)
+
+
+def test_a_set_that_was_not_verified_here_shows_what_is_known(eval_set: Changed) -> None:
+    """A kept run is there after a restart of the server, with when it was made; and gone from date once the set is another."""
+    path = eval_set()
+    keep_run(path, kept_run_of(verification(path, one="passed", two="failed"), 1_000.0))
+    workspace = workspaces().of(LOCAL, path)
+    rows = last_rows(last_results(workspace, ("one", "two")), unsaved=False)
+    assert [(row["case"], row["verdict"]) for row in rows] == [("one", "✓ passed"), ("two", "✗ failed")]
+    assert "1970-01-01" in rows[0]["when"]
+    tab = opened(path)
+    (table,) = tab.app.dataframe
+    assert [*table.value["verdict"]] == ["✓ passed", "✗ failed"]
+    path.write_text(f"{path.read_text()} ")
+    (table,) = tab.run().app.dataframe
+    assert [*table.value["verdict"]] == ["✓ passed, out of date", "✗ failed, out of date"]
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_agents_that_the_cases_name_run_in_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody has chosen the agent."""
+    mark = tmp_path / "ran"
+    tells = (
+        'if os.environ.get("NO_MODEL"):',
+        f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')\n        if False:",
+    )
+    kept_set = recorded_set(tmp_path / "kept", {"one": ("check A",), "two": ("check B",)})
+    monkeypatch.setattr(of_server, "LOADS_NONE_HERE", True)
+    monkeypatch.setattr(sys, "argv", ["app"])
+    monkeypatch.setenv("GOLDEN_TRACE_AGENTS_DIR", str(agents(tmp_path, tells)))
+    job = verifying(VerifyOptions(eval_set=kept_set))
+    assert job.wait(60)
+    assert job.result is not None, job.problem
+    assert job.result.status == "passed"
+    assert str(os.getpid()) not in mark.read_text().split()
+
+
+QUERY, FIRST, ANSWER, SECOND, ANSWERED, TEXT = (
+    Step(kind="query", text="Where?"),
+    Step(kind="call", tool="find", value={"id": "A"}),
+    Step(kind="response", tool="find", value={"at": "sea"}),
+    Step(kind="call", tool="find", value={"id": "B"}),
+    Step(kind="response", tool="find", value=None),
+    Step(kind="text", text="There."),
+)
+GOLDEN = (QUERY, FIRST, ANSWER, SECOND, ANSWERED, TEXT)
+IN_TURN = ("query", "call", "response", "call", "response", "final")
+AT_ONCE = ("query", "text", "call", "call", "response", "response", "final")
+
+
+@pytest.mark.parametrize(
+    ("step", "kinds", "played"),
+    [
+        (0, IN_TURN, 1),
+        (1, IN_TURN, 1),
+        (2, IN_TURN, 2),
+        (3, IN_TURN, 3),
+        (5, IN_TURN, 5),
+        (6, IN_TURN, 5),
+        (1, AT_ONCE, 2),
+        (2, AT_ONCE, 3),
+        (3, AT_ONCE, 3),
+        (4, AT_ONCE, 4),
+        (5, AT_ONCE, 6),
+        (3, ("query", "call", "final"), 2),
+        (4, (), 1),
+    ],
+)
+def test_a_session_stops_before_the_step(step: int, kinds: tuple[str, ...], played: int) -> None:
+    """Also where the eval set has calls before all of their answers, or fewer of them than the golden had."""
+    assert steps_before(GOLDEN, step, kinds) == played
+
+
+def test_steps_and_texts_are_plain() -> None:
+    """A call as it would be written, a text with what differs in brackets, and long ones cut."""
+    assert step_text(FIRST) == 'find({\n  "id": "A"\n})'
+    assert step_text(ANSWERED) == "find responds\nnull"
+    assert step_text(QUERY) == "user: Where?"
+    assert step_text(None) == "(nothing)"
+    long = step_text(Step(kind="text", text="x" * 5_000))
+    assert long.endswith("... 5,007 characters")
+    pieces = (("same", "It is "), ("golden", "here"), ("actual", "there"), ("same", "."))
+    text = marked_text([TextPiece.model_validate({"kind": kind, "text": said}) for kind, said in pieces])
+    assert text == "It is [-here-]{+there+}."
+
+
+EACH_KIND: tuple[Tolerance, ...] = (
+    Exact(tool="find", path="id"),
+    Ignore(tool="*"),
+    OneOfTolerance(tool="find", path="by[*].way", values=("express", 3, None)),
+    PatternTolerance(tool="find", path="id", pattern=r"R-\d+ "),
+    Range(tool="find", path="price", low=-1.5),
+    Range(tool="find", path="price", high=5),
+    Range(tool="find", path="price", low=1, high=5, distance=0.25),
+    Range(tool="find", path="price", distance=1e-07),
+    Unordered(tool="find", path="items"),
+    CaseInsensitive(tool="find", path="name"),
+)
+
+
+def test_every_tolerance_comes_back_as_it_was() -> None:
+    """Of every kind."""
+    assert {tolerance.kind for tolerance in EACH_KIND} == set(KINDS)
+    assert tolerances_from([row_of(tolerance) for tolerance in EACH_KIND]) == EACH_KIND
+
+
+def test_a_new_row_lets_anything_be() -> None:
+    """Which is a tolerance already."""
+    assert tolerances_from([new_row()]) == (Ignore(tool="*"),)
+
+
+@pytest.mark.parametrize("kind", HINTS)
+def test_each_hint_is_an_example(kind: str) -> None:
+    """What stands in an empty input can be typed there; a range as one of two."""
+    for more in HINTS[kind].split(" or "):
+        (made,) = tolerances_from([{"tool": "find", "path": "a", "kind": kind, "more": more}])
+        assert made.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"tool": ""}, "tool"),
+        ({"path": "a["}, "path"),
+        ({"kind": "one_of", "more": "express"}, "row 2"),
+        ({"kind": "one_of", "more": "[]"}, "values"),
+        ({"kind": "regex", "more": "("}, "row 2"),
+        ({"kind": "range", "more": ""}, f"'' .*{re.escape(HINTS['range'])}"),
+        ({"kind": "range", "more": "1..5 or so"}, r"'1\.\.5 or so'"),
+        ({"kind": "range", "more": "5..1"}, "greater than high"),
+        ({"kind": "range", "more": ".."}, "low, high"),
+    ],
+)
+def test_what_says_no_tolerance_is_named(row: Row, reason: str) -> None:
+    """By the number of its row and its field."""
+    with pytest.raises(RowError, match=reason) as refused:
+        tolerances_from([new_row(), {**new_row(), **row}])
+    assert str(refused.value).startswith("row 2: ")
