@@ -16,11 +16,14 @@ from app.live.unsent_texts import UnsentTexts
 from app.session import page_state
 
 _ASIDE = "aside:"
+_AGAIN, _WITHOUT = "again", "without"
 _LOG = logging.getLogger(__name__)
 
 
 def try_without_drafts(live: LiveSession | None, error: Exception) -> None:
-    """Draw the page once more without what was typed, where that may be what is wrong.
+    """Draw the page once more, and then without what was typed, where that may be what is wrong.
+
+    What fails once need not be in the texts: a database or an agent's process may have been late.
 
     Args:
         live: The session that could not be drawn.
@@ -31,15 +34,21 @@ def try_without_drafts(live: LiveSession | None, error: Exception) -> None:
     """
     if live is None or live.read_only:
         raise error
-    if page_state.get("without_drafts") == live.session_id:
+    session_id, stage = page_state.get("without_drafts") or ("", "")
+    tried = stage if session_id == live.session_id else ""
+    names = [name for name in live.drafts if not name.startswith(_ASIDE)]
+    if tried == _WITHOUT:
         _bring_back(live.drafts)
         page_state.put("without_drafts", None)
         raise error
-    if not _set_aside(live.drafts):
+    if not names:
         raise error
-    _LOG.warning("What was typed in session %s cannot be shown", live.session_id, exc_info=error)
-    page_state.put("without_drafts", live.session_id)
-    forget_drawn()
+    if tried == _AGAIN:
+        _LOG.warning("What was typed in session %s cannot be shown", live.session_id, exc_info=error)
+        for name in names:
+            live.drafts[f"{_ASIDE}{name}"] = live.drafts.pop(name)
+        forget_drawn()
+    page_state.put("without_drafts", [live.session_id, _WITHOUT if tried else _AGAIN])
     st.rerun()
 
 
@@ -68,13 +77,6 @@ def show_set_aside(live: LiveSession) -> None:
 def _drop(live: LiveSession) -> None:
     for name in texts_aside(live.drafts):
         del live.drafts[name]
-
-
-def _set_aside(drafts: UnsentTexts) -> bool:
-    names = [name for name in drafts if not name.startswith(_ASIDE)]
-    for name in names:
-        drafts[f"{_ASIDE}{name}"] = drafts.pop(name)
-    return bool(names)
 
 
 def _bring_back(drafts: UnsentTexts) -> None:

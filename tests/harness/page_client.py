@@ -165,6 +165,6 @@ class PageClient:
             self.inputs[key] = (
                 (drawn.value if drawn.set_value else drawn.default) if is_new else self.inputs[key]
             )
-        text = getattr(drawn, "body", "")
+        text = getattr(drawn, "body", "") or getattr(drawn, "code_text", "")
         if isinstance(text, str) and text:
             self.texts.append(text)

@@ -157,7 +157,8 @@ class Person(PageClient):
             ):  # it was sent, and the server was gone before its page was drawn to the end
                 continue
             report.seen["drafts"] += 1
-            if (found := self.inputs.get(name)) not in texts:
+            is_aside = any(text and text in shown.replace("\\", "") for text in texts for shown in self.texts)
+            if (found := self.inputs.get(name)) not in texts and not is_aside:
                 lost.append(
                     f"{texts!r} was typed in {name} at step {self._typed_at}, and {found!r} is there at step {self._count}; "
                     f"the page has {sorted(self.inputs)} and says {self.texts[-9:]}"
@@ -360,6 +361,9 @@ def killed(database: str, folder: Path, kills: int, seed: str) -> Report:
                 kill()
             raise
         report.kills += number < kills
+        if report.lost:
+            print(log.read_text(errors="replace")[-9000:], file=sys.stderr)  # noqa: T201 - as above
+            break
     return report
 
 

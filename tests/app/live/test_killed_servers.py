@@ -57,7 +57,7 @@ def test_nothing_that_was_shown_or_typed_is_lost_with_a_server(database: str, tm
     )
     assert done.returncode == 0, done.stderr[-5000:]
     report = json.loads(done.stdout)
-    assert report["lost"] == []
+    assert report["lost"] == [], done.stderr[-9000:]
     assert report["kills"] == KILLS
     assert report["seen"]["steps"] > 0
     assert KILLS < 20 or report["seen"]["drafts"] > 0
