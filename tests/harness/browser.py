@@ -303,12 +303,6 @@ class Studio:
         self.like("query_text").get_by_role("textbox").fill(text)
         self.act(self.button("query_send"))
 
-    def turn_to(self, words: str) -> None:
-        """Choose which of several waiting things to decide."""
-        self.rest()
-        self.like("waiting_queue").get_by_role("radio", name=words).click()
-        self.wait_for_pause(words.partition(" ")[0])
-
     def accept_draft(self) -> None:
         """Answer the call with what stands in its editor."""
         self.act(self.decision.locator('[class*="st-key-accept_"]').get_by_role("button").last)
@@ -348,10 +342,6 @@ class Studio:
     def confirm(self) -> None:
         """Say that the tool may run."""
         self.act(self.decision.locator('[class*="st-key-confirm_"]').get_by_role("button"))
-
-    def reject(self) -> None:
-        """Say that the tool must not run."""
-        self.act(self.decision.locator('[class*="st-key-reject_"]').get_by_role("button"))
 
     def seat_real_tool(self, name: str) -> None:
         """Let the real tool answer all its calls from now on."""
