@@ -496,8 +496,8 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
     if entry.own:
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
-    events = _without_chunks(case_id, events, missing)
-    events = _with_replies(case_id, _with_answer(entry, events), missing)
+    whole = _with_answer(entry, _without_chunks(case_id, events, missing))
+    events = _with_replies(case_id, whole, missing)
     is_cut = entry.is_cut and is_told
     question = _question(events[-1]) if is_cut else None
     if is_cut:
@@ -523,13 +523,9 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         found = _without_end(found)
     found = _partial(found, is_cut=is_cut, question=question)
     case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
+    turns = [] if is_cut else case.conversation or []
     reference = _reference(entry)
-    if (
-        reference is not None
-        and not is_cut
-        and case.conversation
-        and not _same_text(reference, case.conversation[-1].final_response)
-    ):
+    if turns and reference is not None and not _same_text(reference, turns[-1].final_response):
         missing.of(case_id, "the reference differs from what the agent said in the trace, and is left out")
     return DatasetCase(case, found.environment)
 

@@ -97,8 +97,7 @@ async def scored(
     made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
     inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
-    if models == "recorded":
-        checks += _code_words(each, replay, actual, expected, criteria)
+    checks += _code_words(each, replay, actual, expected, criteria) if models == "recorded" else []
     found = (*checks, *_inner_check(each, replay, inner, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()

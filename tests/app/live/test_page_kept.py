@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 
+from app.decision.decision_panel import decision_panel
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import Registry, registry
@@ -25,7 +26,6 @@ from app.live.session_store import (
     opened,
     server_store,
 )
-from app.screens import session_page
 from app.screens.session_list import DuplicateSession, ImportSession, SessionLine, carry_out
 from app.screens.sidebar import forget_lists
 from app.screens.sidebar_panel import SHOWN_SESSIONS
@@ -380,9 +380,9 @@ def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.
     owner, _ = _keep(session_id, '{"status": "mine"}')
     for times in (1, 9):
         troubles = [RuntimeError("quite another trouble")] * times
-        failing = mock.Mock(wraps=session_page.decision_panel, side_effect=[*troubles, *[mock.DEFAULT] * 9])
+        failing = mock.Mock(wraps=decision_panel, side_effect=[*troubles, *[mock.DEFAULT] * 9])
         with monkeypatch.context() as patch, ExitStack() as seen:
-            patch.setattr(session_page, "decision_panel", failing)
+            patch.setattr("app.screens.session_page.decision_panel", failing)
             if times > 1:
                 seen.enter_context(pytest.raises(AssertionError, match="encountered an error"))
             Tab(session_id)

@@ -6,16 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from google.adk.agents import BaseAgent, LoopAgent, ParallelAgent, SequentialAgent
+from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.seats.answers import raised
-from tests.simulator.runtime.beside import Decision, Log, assert_same, both
+from tests.simulator.runtime.beside import Decision, Log, Message, assert_same, both
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, say
 from tests.simulator.runtime.watching import (
     AGENT_CALLBACKS,
@@ -23,6 +26,7 @@ from tests.simulator.runtime.watching import (
     FAILS,
     FIND,
     KEEPS,
+    RUN_CALLBACKS,
     app_of,
     clerk,
     tools_of,
@@ -272,3 +276,41 @@ def test_nobody_is_asked_where_a_callback_answers_first(by_plugin: bool) -> None
     with going(app_of(log, made, answering) if by_plugin else made) as sim:
         assert not sim.pending
         assert "short" in str(sim.session.turns[0].events)
+
+
+TURNS = st.sampled_from(["find", "keeps", "fails", "raise", "say", "unknown"])
+MADE = {"find": FIND, "keeps": KEEPS, "fails": FAILS, "say": [say("so")], "unknown": [call("nothing")]}
+
+
+def _turn(word: str) -> Any:
+    return RuntimeError("no model") if word == "raise" else MADE[word]
+
+
+@pytest.mark.long
+@given(
+    turns=st.lists(TURNS, max_size=4),
+    own=st.sets(st.sampled_from(AGENT_CALLBACKS), max_size=3),
+    of_plugin=st.sets(st.sampled_from(sorted(ANSWERS)), max_size=2),
+    limit=st.sampled_from([2, 500]),
+    messages=st.integers(1, 2),
+)
+def test_any_mixture_of_answering_callbacks_behaves_as_in_adk(
+    turns: list[str], own: set[str], of_plugin: set[str], limit: int, messages: int
+) -> None:
+    """Whatever the model does and whichever callbacks answer: same calls, same events, same errors, same state."""
+
+    def make(log: Log) -> BaseAgent | App:
+        agent = clerk(log, *map(_turn, turns), answering={name: ANSWERS[name]() for name in own})
+        return app_of(log, agent, {name: ANSWERS[name]() for name in of_plugin})
+
+    asked: list[Message] = ["go", "again"][:messages]  # type: ignore[assignment] # a list of texts is one of messages
+    assert_same(make, asked, max_llm_calls=limit)
+
+
+def test_the_watchers_cover_all_callbacks_that_adk_has() -> None:
+    """ADK's plugin has no callback that these tests do not watch."""
+    known = {f"{name}_callback" for name in (*AGENT_CALLBACKS, *RUN_CALLBACKS)}
+    assert {name for name in vars(BasePlugin) if name.endswith("_callback")} == known
+    assert {name for name in LlmAgent.model_fields if name.endswith("_callback")} == {
+        f"{name}_callback" for name in AGENT_CALLBACKS
+    }

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
+from collections.abc import Awaitable, Callable
 from itertools import count
 from threading import Event
 
 import pytest
 
+from simulator import Simulation
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.turns import replay_release
 from simulator.runtime.turns.quiescence import Settling
+from simulator.session import Seats
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, tool_facts, tool_requests
 from tests.simulator.runtime.traces import Traces
@@ -109,3 +114,46 @@ def test_the_time_that_a_person_thought_is_not_counted() -> None:
         assert simulation.wait(PATIENCE)
     assert running.name == "dig"
     assert running.since > 50_000
+
+
+LONG = 0.2
+
+
+def find(order: str) -> dict[str, str]:
+    """Find an order."""
+    return {"order": order}
+
+
+async def _in_a_thread() -> None:
+    await asyncio.to_thread(time.sleep, LONG)
+
+
+async def _by_the_clock() -> None:
+    await asyncio.sleep(LONG)
+
+
+async def _holding_up_the_loop() -> None:
+    await asyncio.sleep(0)
+    time.sleep(LONG)  # noqa: ASYNC251 - as an import does
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("work", [_in_a_thread, _by_the_clock, _holding_up_the_loop])
+def test_an_agent_that_works_long_before_it_asks_is_no_other_agent(
+    work: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits where it waited, whether a thread, a timer or the loop itself was at work. Patience is shorter than the work."""
+
+    async def slow(callback_context: object) -> None:
+        del callback_context
+        await work()
+
+    agent = agent_of([call("find", order="A-1")], tools=[find], before_agent_callback=slow)
+    with Simulation.open(agent, seats=Seats(tools={"*": "person"})) as simulation:
+        simulation.query("Hello")
+        journal, waiting = simulation.journal, [request.key for request in simulation.pending]
+    monkeypatch.setattr(replay_release, "_LOOK_SECONDS", LONG / 10)
+    monkeypatch.setattr(replay_release, "_PATIENCE", 5)
+    with Simulation.resume(journal, agent) as simulation:
+        assert simulation.view().divergence is None
+        assert [request.key for request in simulation.pending] == waiting != []
