@@ -89,7 +89,8 @@ class Postgres:
 @contextmanager
 def postgres() -> Iterator[Postgres]:
     """Run a server while the block runs."""
-    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True) as made:
+    place = os.environ.get("PYTEST_DEBUG_TEMPROOT")  # in memory, where there is room
+    with tempfile.TemporaryDirectory(prefix="postgres-", ignore_cleanup_errors=True, dir=place) as made:
         folder = Path(made) / "data"
         folder.mkdir(mode=0o700)
         if os.geteuid() == 0:
