@@ -50,7 +50,7 @@ LONGEST_SECONDS = 1.5
 """A click takes so long at most before its server is killed in the middle of it."""
 
 NOT_STORED = "Not everything is stored"
-"""Where the page says so, the end of its server may take the last text along."""
+"""Where the page says so, the end of its server may take the last steps and texts along."""
 
 SLOWEST_SECONDS = 0.1
 """So long each commit of a server's database takes at most: what is not waited for shows, as on a slow disk."""
@@ -110,9 +110,15 @@ class Person(PageClient):
         self.typed: dict[str, list[str]] = {}
         """What may stand in each input: what stood there when a page was last drawn to its end, and what was typed since."""
         self._texts_typed = self._typed_at = self.done = 0
+        self._is_warned = False
+
+    async def _hear(self, fragment: str) -> None:
+        await super()._hear(fragment)
+        self._is_warned = any(text.startswith(NOT_STORED) for text in self.texts)
 
     def _note(self, said: ForwardMsg) -> None:
         super()._note(said)
+        self._is_warned |= any(text.startswith(NOT_STORED) for text in self.texts[-1:])
         counted = max((int(each) for text in self.texts[-1:] for each in _STEP.findall(text)), default=0)
         if counted > self.most:
             self.most = counted
@@ -166,7 +172,7 @@ class Person(PageClient):
         return lost
 
     def _at(self, url: str) -> None:
-        self.before, self.most, self.inputs = self.most, 0, {}
+        self.before, self.most, self.inputs = 0 if self._is_warned else self.most, 0, {}
         self.news = asyncio.Event()
         self.go_to(url)
 
@@ -210,7 +216,9 @@ class Person(PageClient):
         text = text or json.dumps({"typed": self._texts_typed, "by": self.session_id})
         self.typed.setdefault(name, [self.inputs.get(name, "")]).append(text)
         await self.type(name, text)
-        if not any(said.startswith(NOT_STORED) for said in self.texts):
+        if self._is_warned:
+            del self.typed[name]
+        else:
             self.typed[name] = [text]
         self.done += 1
         self.news.set()
