@@ -24,7 +24,8 @@ from evalset.verify.tolerant_comparison import compared_calls, responses_as_gold
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.session.adk_event_fields import parts_of
 
-_WORD = re.compile(r"\w+")
+_WORD, _TOKEN = re.compile(r"\w+"), re.compile(r"\w(?:[\w-]*\w)?")
+"""A token is a word, or an id with hyphens."""
 _WITHOUT_ROUGE = (
     "ADK's response match needs google-adk[eval], which is not installed. Common words were counted instead"
 )
@@ -153,6 +154,8 @@ def code_words(
     expected: Sequence[Invocation],
     models: Sequence[Sequence[RecordedModelTurn]],
     tolerances: Sequence[Tolerance] = (),
+    *,
+    may_be_framed: bool = False,
 ) -> Check | None:
     """Look for other words in final responses that the agent's code makes; None where models said them all as they are.
 
@@ -161,32 +164,40 @@ def code_words(
 
     Args:
         actual: The turns of the replay, with recorded models.
-        expected: Those of the golden.
+        expected: Those of the golden; one whose final response is not told is left out.
         models: What the models said in each turn.
         tolerances: What may differ.
+        may_be_framed: The golden is a trace, whose maker may have written words before and behind what the agent said.
     """
     actual = responses_as_golden(actual, expected, tolerances)
     told, scores = list[str](), list[float | None]()
     for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
-        words = _words(spoken(one.final_response))
-        if number >= len(models) or words in _said(models[number]):
+        words = _tokens(spoken(one.final_response))
+        if other.final_response is None or number >= len(models) or words in _said(models[number]):
             scores.append(None)
             continue
-        other_words = _other_words(words, _words(spoken(other.final_response)))
+        wanted = _tokens(spoken(other.final_response))
+        is_framed = may_be_framed and f" {' '.join(words)} " in f" {' '.join(wanted)} "
+        other_words = "" if is_framed else _other_words(words, wanted)
         scores.append(float(not other_words))
         told += [f"turn {number + 1}: {other_words}"] if other_words else []
+    return _words_check(scores, told)
+
+
+def _words_check(scores: Sequence[float | None], told: Sequence[str]) -> Check | None:
+    """Return the check of these turns; None where none was looked at."""
     known = [score for score in scores if score is not None]
     if not known:
         return None
     status: CheckStatus = "failed" if told else "passed"
+    detail = "; ".join(told)
     return Check(
-        name=CODE_WORDS,
-        status=status,
-        score=min(known),
-        threshold=1.0,
-        turns=tuple(scores),
-        detail="; ".join(told),
+        name=CODE_WORDS, status=status, score=min(known), threshold=1.0, turns=tuple(scores), detail=detail
     )
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.casefold())
 
 
 def _words(text: str) -> list[str]:
@@ -204,7 +215,7 @@ def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
     """Return the words of each response of the models."""
     contents = (response.get("content") for model in models for response in model.responses)
     texts = (" ".join(str(part.get("text") or "") for part in parts_of(content)) for content in contents)
-    return [*map(_words, texts)]
+    return [*map(_tokens, texts)]
 
 
 def _lasting(words: Counter[str]) -> list[str]:

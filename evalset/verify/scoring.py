@@ -97,7 +97,7 @@ async def scored(
     made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
     inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
-    checks += _code_words(each, replay, actual, expected, criteria) if models == "recorded" else []
+    checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
     found = (*checks, *_inner_check(each, replay, inner, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
@@ -202,16 +202,19 @@ def _checks(
 
 
 def _code_words(
-    each: ReadyCase,
-    replay: CaseReplay,
-    actual: list[Invocation],
-    expected: list[Invocation],
-    criteria: Criteria,
+    each: ReadyCase, replay: CaseReplay, actual: list[Invocation], criteria: Criteria
 ) -> list[Check]:
     """Look closer at responses that the agent's code makes, where nobody asked for less than by default."""
     if criteria.response is None or criteria.response < DEFAULT_RESPONSE or replay.error:
         return []
-    found = run_checks.code_words(actual, expected, replay.models, each.recorded.tolerances)
+    golden = each.case.conversation or []
+    found = run_checks.code_words(
+        actual,
+        golden,
+        replay.models,
+        each.recorded.tolerances,
+        may_be_framed=each.recorded.is_partial,
+    )
     return [] if found is None else [found]
 
 

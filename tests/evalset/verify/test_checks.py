@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import text_digest, value_digest
+from evalset.recorded.recording import Author, RecordedModelTurn
 from evalset.verify import run_checks
 from evalset.verify.verdicts import Known
 from simulator.base.json_values import same
@@ -67,6 +68,31 @@ def test_without_adks_evaluator_words_are_counted_and_that_is_told(monkeypatch: 
     other = run_checks.response_match([said("it is Here, now")], [said("IT is here")], 0.9)
     assert (other.name, other.status, other.score) == ("response_word_overlap", "failed", 6 / 7)
     assert "google-adk[eval]" in other.detail
+
+
+@pytest.mark.parametrize(
+    ("here", "golden", "of_trace", "status"),
+    [
+        ("rejected: 7 items", "approved: 7 items", False, "failed"),
+        ("items approved on 3 May as dead-b33f", "approved on 4 April as cafe-b33f items", False, "passed"),
+        ("it was approved", "Decision: it was approved", False, "failed"),
+        ("it was approved", "Decision: it was approved", True, "passed"),
+        ("it was approved", "it was not approved", True, "failed"),
+        ("A model says so", "a person said so", False, None),
+    ],
+)
+def test_words_of_an_end_that_no_model_said_are_looked_at(
+    here: str, golden: str, of_trace: bool, status: str | None
+) -> None:
+    """Ids, dates and their order may be others; who made a trace may have framed what the agent said; an unknown end is left out."""
+    contents = ({"parts": [{"text": text}]} for text in ("It was", "a model says so"))
+    models = RecordedModelTurn(
+        agent="a", author=Author(source="agent"), responses=[{"content": each} for each in contents]
+    )
+    found = run_checks.code_words([said(here)], [said(golden)], [[models]], may_be_framed=of_trace)
+    assert (found and found.status) == status
+    unknown = said(golden).model_copy(update={"final_response": None})
+    assert run_checks.code_words([said(here)], [unknown], [[models]]) is None
 
 
 @given(texts, texts)

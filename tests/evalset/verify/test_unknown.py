@@ -314,13 +314,15 @@ def test_the_pieces_of_a_streamed_text_are_no_turns_of_their_own(tmp_path: Path,
 
 
 def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, verifies: Ends) -> None:
-    """One of many words differs, which a response match passes; a number, a date and the order of words may be others each time."""
-    told = "Expense report {} of {} was {} by the automatic check and its amount was noted in the books"
-    events = [event("user", text="Go."), event("review", text="fine")]
-    written = traced(tmp_path, *events, event("close", text=told.format(7, "March 3", "approved")))
-    for code, *now in ((0, 8, "April 2", "approved"), (1, 7, "March 3", "rejected")):
-        desk = DESK.replace("EDGES", "review, close").replace("Done: {node_input}", told.format(*now))
-        said = verifies(code, written, agent(tmp_path / "agents", desk).parent).out
+    """One of many words differs, which a response match passes."""
+    told = "Expense report 7 was {} by the automatic check and its amount was noted in the books"
+    events = [
+        event("user", text="Go."),
+        event("review", text="fine"),
+        event("close", text=told.format("approved")),
+    ]
+    desk = DESK.replace("EDGES", "review, close").replace("Done: {node_input}", told.format("rejected"))
+    said = verifies(1, traced(tmp_path, *events), agent(tmp_path / "agents", desk).parent).out
     assert 'turn 1: "rejected" instead of "approved"' in said
     assert "gives a different final response" in said
 
