@@ -416,7 +416,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
         type=_share,
         metavar="SCORE",
         help=f"the minimum score of final responses (ROUGE-1; default: {DEFAULT_RESPONSE}). Without google-adk[eval] it counts "
-        "common words instead, and the check is named response_word_overlap",
+        "common words instead, and the check is named response_word_overlap. With the default or more, the words of responses that "
+        "the agent's code wrote are compared, too",
     )
     parser.add_argument(
         "--skip", action="append", default=[], choices=_SKIPPED, help="skip a check; repeatable"
