@@ -25,7 +25,7 @@ from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import document_page, page_state
 from app.session.page_fragments import begin_page, note_offers
-from app.session.refresh_panel import say_what_is_not_stored
+from app.session.refresh_panel import draw_again_if_unsaid
 from app.session.stale_clicks import saw
 
 _STYLES = Path(__file__).parents[1] / "styles.css"
@@ -57,11 +57,12 @@ def page() -> None:
         st.rerun()
     except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
         try_without_drafts(live, error)
-    say_what_is_not_stored()  # also of what the page itself has put there
+    unstored = keep_drafts()  # also of what the page itself has put there
     was_drawn()
     saw(None if live is None or live.read_only else live)
     acknowledge()
     note_offers()
+    draw_again_if_unsaid(unstored)
 
 
 def _shown(live: LiveSession | None) -> None:

@@ -132,7 +132,7 @@ def look_again(
             now == drawn
         ):  # else the session may not be here any more, and the next run knows where its texts are kept
             keep_typed(page_state.drafts())
-            say_what_is_not_stored()
+            draw_again_if_unsaid(keep_drafts())
         with st.container(key="line"):
             data = {"token": token, "path": PATH.lstrip("/"), "behind": "" if now == drawn else now}
             _line(key="line_of_tab", data=data, on_look_change=_hand_over)
@@ -142,9 +142,9 @@ def look_again(
     fragment(look, every or LOOK_AGAIN_IDLE_SECONDS)()
 
 
-def say_what_is_not_stored() -> None:
-    """Wait until what was typed is stored; where it is not in time, draw the page again if it does not say so yet."""
-    if keep_drafts() and not page_state.get("unstored_input"):
+def draw_again_if_unsaid(unstored: str | None) -> None:
+    """Draw the page again where it does not say yet that what was typed is not stored; `unstored` is why it is not."""
+    if unstored and not page_state.get("unstored_input"):
         st.rerun()
 
 

@@ -236,7 +236,8 @@ def _question(event: JsonObject) -> types.FunctionCall | None:
 
 def _is_empty(event: JsonObject) -> bool:
     """Return whether only its author was kept of an event of an agent, or of a node."""
-    is_own = event.get("author") not in {None, "", USER_AUTHOR, "model"}
+    author = event.get("author")
+    is_own = isinstance(author, str) and author not in {"", USER_AUTHOR, "model"}
     parts = parts_of(event.get("content"))
     return is_own and all(part.keys() == {"text"} and not part["text"] for part in parts)
 
