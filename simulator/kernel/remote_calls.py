@@ -68,7 +68,7 @@ CALLS: Mapping[str, RemoteCall] = {
     **dict.fromkeys(
         (
             "query", "run_real", "confirm", "reply", "set_player", "set_user", "accept", "complete",
-            "switch_rule", "set_time", "stop", "undo", "redo", "move_head", "go_on", "wait", "close",
+            "switch_rule", "set_time", "stop", "move_head", "go_on", "wait", "close",
             f"{ENVIRONMENT}give_data", f"{ENVIRONMENT}rename", f"{ENVIRONMENT}clear_state",
             f"{ENVIRONMENT}drop_recording", f"{ENVIRONMENT}ask_for_draft", f"{ENVIRONMENT}stop_drafting",
             f"{ENVIRONMENT}draw_again", f"{ENVIRONMENT}use_model", f"{ENVIRONMENT}analyse_connections",

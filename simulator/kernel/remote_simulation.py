@@ -659,23 +659,23 @@ class RemoteSimulation:
 
     def undo(self, *, wait: float | None = None) -> bool:
         """Take back the last step that a person took."""
-        if self._rests():
-            return self._moved(undo_target(self.journal), wait)
-        return self._commanded("undo", wait)
+        return self._step_to(undo_target(self.journal), "undo", wait)
 
     def redo(self, *, wait: float | None = None) -> bool:
         """Bring back the step that was taken back last."""
-        if self._rests():
-            return self._moved(redo_target(self.journal), wait)
-        return self._commanded("redo", wait)
+        return self._step_to(redo_target(self.journal), "redo", wait)
+
+    def _step_to(self, fact: int | None, what: str, wait: float | None) -> bool:
+        """Go to a fact by its number: a command that is answered late is given again, and must not take back two steps."""
+        if fact is None:
+            raise SimulationError(f"there is no step to {what}")
+        return self.move_head(fact, wait=wait)
 
     def _rests(self) -> bool:
         return self._kernel is None or not self._kernel.alive
 
-    def _moved(self, fact: int | None, wait: float | None) -> bool:
+    def _moved(self, fact: int, wait: float | None) -> bool:
         """Move the head where no kernel plays the session, and go on from there in a fresh one."""
-        if fact is None:
-            raise SimulationError("there is no step to go to")
         with self._lock:
             self.journal.move_head(fact)
             self._words = ()

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,34 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     assert simulation.session.turns[-1].ended
     assert simulation.query("Hello", wait=PATIENCE)
     assert simulation.pending
+
+
+def test_one_undo_takes_one_step_back_where_its_answer_is_late(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process has done it and says nothing more, so that another one is asked: for the same step, not for one more."""
+    simulation = begun(config)
+    for words in ("Hello", "Hello again"):
+        assert simulation.query(words, wait=PATIENCE)
+        assert simulation.answer(simulation.pending[0], said("Hello!"), wait=PATIENCE) is not None
+        until(simulation, lambda: simulation.session.turns[-1].ended)
+    head, (*_, step) = simulation.journal.head, simulation.journal.path()
+    answered = [number for number, fact in simulation.journal.path() if fact.kind == "model_answered"]
+    assert step[0] == head
+
+    def has_pulse(_: Kernel) -> bool:
+        wait_until(lambda: simulation.journal.head != head, what="the step to be taken back")
+        return False
+
+    monkeypatch.setattr(remote_simulation, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(Kernel, "has_pulse", has_pulse)
+    assert not simulation.undo(wait=0.0)
+    for thread in threading.enumerate():
+        if thread.name == "kernel-beside":
+            thread.join(PATIENCE)
+    monkeypatch.undo()
+    until(simulation, lambda: bool(simulation.pending))
+    assert simulation.journal.head == simulation.journal.parent(answered[-1])
 
 
 @pytest.mark.long
