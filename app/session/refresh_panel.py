@@ -143,8 +143,8 @@ def look_again(
 
 
 def draw_again_if_unsaid(unstored: str | None) -> None:
-    """Draw the page again where it does not say yet that what was typed is not stored; `unstored` is why it is not."""
-    if unstored and not page_state.get("unstored_input"):
+    """Draw the page again where it does not say that what was typed is not stored, or still does; `unstored` is why it is not."""
+    if bool(unstored) != bool(page_state.get("unstored_input")):
         st.rerun()
 
 

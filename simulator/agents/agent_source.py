@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import os
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +20,6 @@ _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".toml", ".md", ".txt", ".j2", ".
 """Of what agents are made: code, agent configs and prompts. Eval sets, which lie in the same folder, are JSON."""
 
 _NOT_OURS = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
-
-_READS = re.compile(
-    r"""\bgetenv\s*\(\s*["'](\w+)["'] | \benviron(?:\.get\s*\(|\s*\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=]) | ["'](\w+)["']\s+(?:not\s+)?in\s+os\.environ\b""",
-    re.VERBOSE,
-)
-"""Where code asks for an environment variable by its name."""
 
 
 def source_of(config: SimulatedAgentConfig) -> Path | None:
@@ -71,15 +65,36 @@ def unset_variables(config: SimulatedAgentConfig, environ: Mapping[str, str] = o
     """Return the environment variables that the code of an agent asks for by name, and that are not set, sorted."""
     place = source_of(config)
     files = () if place is None else (file for file in _files(place) if file.suffix == ".py")
-    named = {name for file in files for found in _READS.findall(_text(file)) for name in found if name}
+    named = {name for file in files for name in _variables_in(file)}
     return tuple(sorted(name for name in named if name not in environ))
 
 
-def _text(file: Path) -> str:
+def _variables_in(file: Path) -> Iterator[str]:
+    """Return the variables that a file asks for by name; none where it cannot be read."""
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Call(
+                    func=ast.Attribute(attr="getenv")
+                    | ast.Name(id="getenv")
+                    | ast.Attribute(attr="get", value=ast.Attribute(attr="environ") | ast.Name(id="environ")),
+                    args=[ast.Constant(value=str(name)), *_],
+                )
+                | ast.Subscript(
+                    value=ast.Attribute(attr="environ") | ast.Name(id="environ"),
+                    slice=ast.Constant(value=str(name)),
+                    ctx=ast.Load(),
+                )
+                | ast.Compare(
+                    left=ast.Constant(value=str(name)),
+                    comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")],
+                )
+            ):
+                yield name
 
 
 def _file_of(tool: Any) -> Path | None:

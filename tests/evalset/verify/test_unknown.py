@@ -290,7 +290,9 @@ def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
     assert verified(written, graph(tmp_path, "review, close")) == 0
     module = graph(tmp_path, "review, close") / "small" / "agent.py"
     code = module.read_text().replace("Done:", "Not at all; nobody looked at")
-    module.write_text(f"import os\n{code}\nMODE, HOME = os.environ.get('DESK_MODE'), os.environ['HOME']\n")
+    module.write_text(
+        f"import os\n{code}\nMODE, HOME = os.environ.get('DESK_MODE'), os.environ['HOME']  # no os.getenv('OLD')\n"
+    )
     told = verifies(1, written, tmp_path / "agents").out
     assert "agent and the trace differ" in told
     assert "not set here: DESK_MODE\n" in told
