@@ -60,6 +60,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 _SLOW = ("browser", "process")
+_SELDOM = (20_000, 20, 50)
 
 
 WAITING = 1
@@ -124,12 +125,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Leave what is imported to no garbage collector: it stays to the end, and each look at all of it takes 0.3 seconds."""
+    """Leave what is imported to no garbage collector: it stays to the end, and each look at all of it takes 0.3 seconds.
+
+    What tests leave is searched seldom too: some let the collector look at everything again.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*_SELDOM)
         gc.enable()
 
 

@@ -49,6 +49,8 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, restart
 
 LOOK_AGAIN_SECONDS = 0.2
+LOOK_AGAIN_LOADING_SECONDS = 0.5
+"""While agents are loaded: each look makes the browser compute, which slows the agents down where there are few processors."""
 LOOKS_BEFORE_LOADING = 1
 SLOW_SECONDS = 5.0
 """How long an import takes before it can be stopped: most never come to show a button."""
@@ -83,7 +85,9 @@ def start_page() -> None:
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
         wanted = chosen.name if chosen is not None else ""
-        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
+        is_loading = int(page_state.get("looked") or 0) > LOOKS_BEFORE_LOADING
+        every = LOOK_AGAIN_LOADING_SECONDS if is_loading else LOOK_AGAIN_SECONDS
+        fragment(_look_again, every)(agents, unread, slow, wanted)
 
 
 def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:

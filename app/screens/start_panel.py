@@ -504,7 +504,8 @@ def _card(
                 st.container(key="agent_shown" if is_chosen else None, width="content"),
             ):
                 _badge(entry)
-        with place():
+        # The style sheet keeps the line as high where its text is being replaced: Streamlit takes the old one away first.
+        with st.container(key=f"agent_line_{slug(entry.name)}"):
             stopped = _slow(entry) if is_slow else None
             if not is_slow:
                 st.text(literal(entry.description or _UNDESCRIBED.get(entry.state, "No description")))

@@ -47,7 +47,7 @@ PAGE_STEPS = 20
 MOST_STEPS = 100
 """How many steps are drawn one by one at most; all of them are in the table."""
 
-LOOK_AGAIN_SECONDS = 0.3
+LOOK_AGAIN_SECONDS = 0.5
 _UNSTORED = " :orange-badge[:material/cloud_off: not stored yet]"
 _NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
 

@@ -1,4 +1,4 @@
-"""The command `run`: plays a script without the page, and writes the golden trace of the session."""
+"""Carries out `run`: plays a script without the page, and writes the golden trace of the session. Its options are in `run_options`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, get_args
+from typing import TYPE_CHECKING, TextIO
 
 from google.adk.evaluation.eval_case import EvalCase
 
-from evalset.cli.agent_and_file import agent_and_file
-from evalset.cli.eval_command import PYTHON_HELP
-from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
+from evalset.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
@@ -52,7 +50,6 @@ from simulator.scripts import (
     script_of,
     write_script,
 )
-from simulator.scripts.script import Otherwise
 from simulator.session import SimulationSession
 
 if TYPE_CHECKING:
@@ -66,128 +63,15 @@ _UNRECORDED = (
 _AGAIN = "Run the same command again"
 
 
-def add_run(commands: Any, about: str) -> None:
-    """Add the command to those of the program, with what it does in a line."""
-    run = commands.add_parser(
-        "run",
-        help=about,
-        description="Play a script with an agent, without the page, and write the golden trace into an eval set. If the script has no "
-        "answer and is set to 'ask', you are asked on the terminal.",
-        epilog=CODES,
-        allow_abbrev=False,
-    )
-    run.add_argument(
-        "agent",
-        metavar="AGENT",
-        help="a folder of agents, a file of configs (with #name if there are several), or a demo agent",
-    )
-    played = run.add_mutually_exclusive_group(required=True)
-    played.add_argument(
-        "file", nargs="?", metavar="FILE", help="the same as --script; may also be before AGENT"
-    )
-    played.add_argument(
-        "--script",
-        type=Path,
-        metavar="FILE",
-        help="a script in YAML or JSON; or an eval set, or a downloaded archive of one, from which one case is played",
-    )
-    played.add_argument(
-        "--scenario",
-        type=Path,
-        metavar="FILE",
-        help="a file of ADK conversation scenarios, or an eval set with scenarios, from which one is played; a user simulator plays the user",
-    )
-    run.add_argument(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="SET",
-        help="the eval set to add the case to; created if it does not exist",
-    )
-    _add_ways(run)
-    run.set_defaults(work=run_script)
-
-
-def _add_ways(run: Any) -> None:
-    run.add_argument(
-        "--case",
-        default="",
-        metavar="ID",
-        help="the case to play, if the file has several; for scenarios, the id that ADK gives it, or its number",
-    )
-    _add_user(run)
-    _add_id(run)
-    run.add_argument(
-        "--otherwise",
-        choices=get_args(Otherwise),
-        help="what to do if the script has no answer; overrides the script's own setting",
-    )
-    run.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE",
-        help="write the played session as a script, including the answers you gave",
-    )
-    run.add_argument(
-        "--strict",
-        action="store_true",
-        help="fail if a line of the script was not used, or was used out of order, or a response has a blank or an uncertain value",
-    )
-    run.add_argument(
-        "--no-replay",
-        action="store_true",
-        help="do not replay the written case. By default it is replayed immediately: times, ids and random values from the agent's "
-        "own code get a tolerance in the recorded environment, and the output lists them",
-    )
-    run.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
-    run.add_argument("--quiet", action="store_true", help="show no steps")
-    run.add_argument("--json", action="store_true", help="write the result as one JSON object")
-    run.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")
-
-
-def _add_id(run: Any) -> None:
-    """Add the options of the written case: its id, and whether it takes another one's place."""
-    run.add_argument(
-        "--eval-id",
-        metavar="ID",
-        help="the id of the new case (default: the agent's name and the start time of the session)",
-    )
-    run.add_argument(
-        "--replace",
-        action="store_true",
-        help="replace the case with the id of --eval-id; its notes, review, rubrics and tolerances stay",
-    )
-
-
-def _add_user(run: Any) -> None:
-    """Add the options of a scenario: who speaks for the user."""
-    run.add_argument(
-        "--config",
-        type=Path,
-        metavar="FILE",
-        help="with --scenario: the configuration of the user simulator, or an ADK EvalConfig that contains one, as JSON",
-    )
-    run.add_argument(
-        "--user-simulator",
-        default="",
-        metavar="PATH",
-        help="with --scenario: your own user simulator, as package.module.Class",
-    )
-
-
 def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Carry the command out.
 
     Raises:
         Ends: It ends otherwise than well.
     """
-    if given.file is not None:
-        given.agent, given.script = agent_and_file(given.agent, given.file)
     if given.scenario is not None:
         _run_scenario(given, typed, progress, out)
         return
-    if given.config is not None or given.user_simulator:
-        raise Ends(BAD_INPUT, "--config and --user-simulator need --scenario")
     config = _load(given)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -16,7 +17,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
 from evalset.cli.agent_and_file import agent_and_file
-from evalset.cli.doctor_advice import doctor_advice
 from evalset.cli.output_files import Kind, write_output
 from evalset.cli.terminal_output import output
 from evalset.recorded.tolerances import Tolerance
@@ -50,9 +50,22 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
         try:
             return _carried_out(given, progress, stop)
         except VerifyError as error:
-            advice = doctor_advice(error.eval_set) if isinstance(error, UnreadableSetError) else ""
+            advice = _doctor_advice(error.eval_set) if isinstance(error, UnreadableSetError) else ""
             progress.say(f"error: {error}{advice}")
             return _BAD
+
+
+def _doctor_advice(path: Path) -> str:
+    """Return a sentence to append to the error on an eval set; empty where the doctor finds nothing."""
+    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
+
+    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
+    errors = [each for each in found if each.severity == "error"]
+    if not errors:
+        return ""
+    if all(each.mendable for each in errors):
+        return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
+    return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
 
 
 def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -33,7 +33,23 @@ def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgen
         return demo_agent(place)
     if path.is_file() or _is_a_module(place):
         return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
-    raise UnknownAgentError(
+    raise _not_found(words, path)
+
+
+def require_agent(words: str) -> None:
+    """Check that something lies where an agent is named, and import nothing of it.
+
+    Raises:
+        UnknownAgentError: Nothing does; the text says what is near.
+    """
+    place, name = _place_and_name(words)
+    path = Path(place).expanduser()
+    if not (path.exists() or (place in DEMOS and not name) or _is_a_module(place)):
+        raise _not_found(words, path)
+
+
+def _not_found(words: str, path: Path) -> UnknownAgentError:
+    return UnknownAgentError(
         f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent; "
         f"{near(path.name, [*DEMOS, *_folders_beside(path)])}"
     )

@@ -31,6 +31,15 @@ _WATCH = """() => {
 }"""
 """Notes which cards get a new button or another place, by more than two pixels, from now on: the first time with what the list showed then."""
 
+_WITHOUT_ITS_LINE = """(card) => {
+  const line = card.querySelector('[class*="st-key-agent_line_"]'), before = card.offsetHeight;
+  for (const part of line.children) part.style.display = "none";
+  const shrinks = before - card.offsetHeight;
+  for (const part of line.children) part.style.display = "";
+  return shrinks;
+}"""
+"""Returns by how much a card shrinks while the text of its line is being replaced, as a busy machine shows."""
+
 _WHEN_TOLD = """
 from pathlib import Path
 from time import sleep
@@ -64,6 +73,9 @@ def test_cards_stay_where_they_are_while_agents_load(browser: Browser, tmp_path:
             expect(studio.keyed(f"choose_{name}").get_by_role("button")).to_be_visible()
         studio.still(studio.keyed("agent_card_whole"))
         studio.page.evaluate(_WATCH)
+        assert studio.keyed("agent_card_broken").evaluate(_WITHOUT_ITS_LINE) == 0
+        # An import that takes long changes its line.
+        expect(studio.keyed("agent_slow_broken")).to_be_visible()
         gate.touch()
         expect(studio.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
         studio.rest()

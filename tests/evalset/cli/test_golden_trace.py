@@ -46,7 +46,7 @@ def test_the_commands_and_the_exit_codes_are_listed(code: int, arguments: list[s
 
 
 def test_the_help_and_the_version_import_neither_adk_nor_streamlit() -> None:
-    """What a person waits for is there at once: `--help` of the program, of the studio, of verify, import, export and doctor; and the list of sessions."""
+    """What a person waits for is there at once: `--help`; the list of sessions; and that `run` knows no such word or agent."""
     script = """
 import contextlib, sys
 from evalset.cli.main import main
@@ -56,7 +56,8 @@ for name in ("studio", "verify", "import", "export", "doctor"):
     with contextlib.suppress(SystemExit):
         main([name, "--help"])
 assert not {"google.adk", "streamlit", "pandas", "sqlalchemy"} & set(sys.modules)
-for arguments in (["sessions", "--help"], ["sessions", "--store", "none.db"], ["script", "x", "--store", "none.db"]):
+refused = (["run", "order_desk", "a.yaml", "--out", "a.json", "--otherwise", "odd"], ["run", "nobody", "a.yaml", "--out", "a.json"])
+for arguments in (["sessions", "--help"], ["sessions", "--store", "none.db"], ["script", "x", "--store", "none.db"], ["run", "--help"], *refused):
     with contextlib.suppress(SystemExit):
         main(arguments)
 sys.exit("google.adk" in sys.modules)
@@ -64,6 +65,7 @@ sys.exit("google.adk" in sys.modules)
     done = completed(sys.executable, "-c", script)
     assert done.returncode == 0, done.stderr
     assert "usage: golden-trace studio" in done.stdout
+    assert "agent 'nobody' not found" in done.stderr
     ours = re.escape(f"golden-trace-studio {version('golden-trace-studio')}")
     assert re.search(f"{ours}, google-adk 2.*Python 3", done.stdout)
 
