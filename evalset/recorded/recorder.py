@@ -357,6 +357,7 @@ def recorded_inputs(
         for call in function_calls(event):
             if call.get("name") == REQUEST_INPUT and call.get("id"):
                 asked.setdefault(str(call["id"]), []).append((event, call.get("args") or {}))
+    places = {id_: place for place, id_ in enumerate(asked, start=1)} if len(asked) > 1 else {}
     for reply in replies:
         for said in message_responses(reply.message):
             if questions := asked.get(str(said.get("id"))):
@@ -369,4 +370,5 @@ def recorded_inputs(
                     response=copied(said.get("response") or {}),
                     models_before=reply.models_before,
                     calls_before=reply.calls_before,
+                    asked=places.get(str(said.get("id")), 0),
                 )

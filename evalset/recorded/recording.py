@@ -16,14 +16,14 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 7
+VERSION = 8
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
-_WITH_UNKNOWNS, _WITH_EARLIER = 6, 7
+_WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS = 6, 7, 8
 
 
 class Author(Value):
@@ -136,6 +136,8 @@ class RecordedInput(Value):
         response: The answer, as the user's function response held it.
         models_before: How many of the turn's models had answered by then.
         calls_before: How many of the turn's calls were answered by then.
+        asked: Its place among the turn's questions as they were asked, from 1; 0 where that is not known, or it is the only one. Branches
+            that run at once ask in the order in which they come to it, which is another one in a replay now and then.
     """
 
     id: str = ""
@@ -145,6 +147,7 @@ class RecordedInput(Value):
     response: JsonObject
     models_before: int = Field(default=0, ge=0)
     calls_before: int = Field(default=0, ge=0)
+    asked: int = Field(default=0, ge=0)
 
 
 class GoldenCall(Value):
@@ -331,17 +334,17 @@ class RecordedEnvironment(Value):
 
 def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
-    if case.earlier or any(turn.state_delta for turn in case.turns) or case.final_state is None:
-        return _WITH_EARLIER if case.earlier else _WITH_UNKNOWNS
-    if any(turn.agents for turn in case.turns):
-        return _WITH_AGENTS
-    if _holds_inputs(case):
-        return _WITH_INPUTS
-    if case.golden_state or any(turn.golden for turn in case.turns):
-        return _WITH_GOLDENS
-    if _holds_places(case):
-        return _WITH_PLACES
-    return _WITH_TOLERANCES if case.tolerances else 1
+    held = (
+        (_WITH_ORDERS, any(question.asked for turn in case.turns for question in turn.inputs)),
+        (_WITH_EARLIER, bool(case.earlier)),
+        (_WITH_UNKNOWNS, case.final_state is None or any(turn.state_delta for turn in case.turns)),
+        (_WITH_AGENTS, any(turn.agents for turn in case.turns)),
+        (_WITH_INPUTS, _holds_inputs(case)),
+        (_WITH_GOLDENS, bool(case.golden_state) or any(turn.golden for turn in case.turns)),
+        (_WITH_PLACES, _holds_places(case)),
+        (_WITH_TOLERANCES, bool(case.tolerances)),
+    )
+    return max((version for version, holds in held if holds), default=1)
 
 
 def _holds_inputs(case: RecordedCase) -> bool:

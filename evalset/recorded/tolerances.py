@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -27,6 +28,7 @@ _MOST_GIVEN_UP = 3
 LONGEST_FORM = LONGEST_PATTERN
 """How long a regular expression may be that is proposed."""
 _WORD = re.compile(r"\s+|\S+")
+_NAMED = re.compile(r"\w+")
 _MISSING: Any = object()
 _ANYWHERE = -(10**12)
 """The number of an item in a list without order, which no path names."""
@@ -102,7 +104,7 @@ class Range(_Tolerance):
 
 
 class Unordered(_Tolerance):
-    """The value is a list with the recorded items in any order; each is compared as the tolerances at `path[*]` say."""
+    """The value is a list with the recorded items in any order, each compared as the tolerances at `path[*]` say; or a text with the recorded words in any order."""
 
     kind: Literal["unordered"] = "unordered"
 
@@ -158,6 +160,11 @@ def as_recorded(
     if of == "final_response" and isinstance(recorded, str) and isinstance(given, str):
         return recorded if _may_be_said(comparison, recorded, given) else given
     return comparison.masked((), recorded, given)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Return whether two texts have the same words, in whatever order."""
+    return Counter(_NAMED.findall(one)) == Counter(_NAMED.findall(other))
 
 
 def word_form(texts: Sequence[str]) -> str | None:
@@ -272,6 +279,8 @@ class _Comparison:
             return False
 
     def _in_any_order(self, place: Place, recorded: Any, asked: Any) -> bool:
+        if isinstance(recorded, str) and isinstance(asked, str):
+            return same_words(recorded, asked)
         if not (isinstance(recorded, list) and isinstance(asked, list) and len(recorded) == len(asked)):
             return False
         edges = [

@@ -20,7 +20,7 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
-from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.session.adk_event_fields import content_text, parts_of
@@ -28,6 +28,8 @@ from simulator.session.fact_entries import calls_in
 from simulator.session.model import REQUEST_INPUT
 
 _BEFORE = -1
+_ANOTHER_QUESTION = 0.5
+"""How far a question is at least from a recorded one, from 0 to 1, that is another one."""
 Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
 
 
@@ -307,6 +309,13 @@ class CaseFollowed:
         left = (reply.recorded for reply in self._inputs_left())
         return min(left, key=lambda recorded: _distance(recorded, question), default=None)
 
+    def leaves_out(self, question: InputQuestion) -> bool:
+        """Return whether the recording need not have kept a question: it tells no end of the turn, and no question that is like this one."""
+        if self.now is None or not self.now.is_cut or self.now.open_question is not None:
+            return False
+        near = self._nearest_questions(question)
+        return not near or near[0].distance > _ANOTHER_QUESTION
+
     def why_no_input(self, question: InputQuestion) -> str:
         """Say that nothing was recorded for a question: what is nearest, and what differs."""
         asked = question.arguments.get("message")
@@ -315,9 +324,7 @@ class CaseFollowed:
             if asked
             else f"{self._where()} has no recorded reply of the user"
         )
-        recorded = [*inputs_of(self.now)] if self.now else []
-        if self.now and self.now.open_question is not None:
-            recorded.append(RecordedInput(arguments=self.now.open_question, response={}))
+        recorded = self._questions()
         if not recorded:
             is_cut = self.now is not None and self.now.is_cut
             why = (
@@ -328,12 +335,23 @@ class CaseFollowed:
             return f"{head}: {why}"
         if any(self._fits_input(each, question) for each in recorded):
             return f"{head}: the agent asks once more than recorded"
+        (near,) = self._nearest_questions(question)
+        return f"{head}: the recorded question is different: {'; '.join(near.differs)}"
+
+    def _questions(self) -> list[RecordedInput]:
+        """Return the questions that are recorded in this turn, the one that ends it among them."""
+        recorded = [*inputs_of(self.now)] if self.now else []
+        if self.now and self.now.open_question is not None:
+            recorded.append(RecordedInput(arguments=self.now.open_question, response={}))
+        return recorded
+
+    def _nearest_questions(self, question: InputQuestion) -> tuple[Near, ...]:
+        """Return the recorded question of this turn that is most like one; none where none is recorded."""
         plain = [
             ObservedCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
-            for each in recorded
+            for each in self._questions()
         ]
-        (near,) = nearest(plain, REQUEST_INPUT, question.arguments, n=1)
-        return f"{head}: the recorded question is different: {'; '.join(near.differs)}"
+        return nearest(plain, REQUEST_INPUT, question.arguments, n=1)
 
     def why_not(self, asked: IncomingCall) -> str:
         """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
@@ -574,9 +592,7 @@ class SessionFollowed:
         found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
         if not found:
             first_fit = self._fitting[0]
-            now = first_fit.now
-            is_untold = now is not None and now.is_cut and now.open_question is None
-            kind = UntoldError if is_untold else UnrecordedError
+            kind = UntoldError if first_fit.leaves_out(question) else UnrecordedError
             raise kind(first_fit.why_no_input(question) + self._others())
         self._fitting = [case for case, _ in found]
         first = found[0][1]

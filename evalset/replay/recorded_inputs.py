@@ -60,6 +60,7 @@ class RecordedConversation:
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._open: dict[str, _Open] = {}
+        self._places: dict[str, int] = {}
         self._missing: UnrecordedError | None = None
         self._output: Event | None = None
         self._ending: Event | None = None
@@ -73,9 +74,10 @@ class RecordedConversation:
         """
         while True:
             self._output, self._ending, self._has_response = None, None, False
-            async with aclosing(run(**given)) as events:
+            self._places.clear()
+            async with aclosing(self._of_one_run(run, given)) as events:
                 async for event in events:
-                    yield self._shown(event)
+                    yield event
             if self._missing is not None:
                 raise self._missing
             if not self._open or _is_aborted(given):
@@ -85,6 +87,40 @@ class RecordedConversation:
             yield _response(answered)
         if (final := self._final()) is not None:
             yield final
+
+    async def _of_one_run(self, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield what a run gives, as it is shown; from its first question on at its end, as another one may belong before it."""
+        held: list[Event] = []
+        async with aclosing(run(**given)) as events:
+            try:
+                async for event in events:
+                    shown = self._shown(event)
+                    if held or self._place(shown):
+                        held.append(shown)
+                    else:
+                        yield shown
+            except Exception:
+                for shown in self._in_recorded_order(held):
+                    yield shown
+                raise
+        for shown in self._in_recorded_order(held):
+            yield shown
+
+    def _in_recorded_order(self, events: list[Event]) -> list[Event]:
+        """Return events with the questions among them in the order in which they were asked when they were recorded.
+
+        All of them are open at once: which of several branches asks first is chance.
+        """
+        asking = [at for at, event in enumerate(events) if self._place(event)]
+        ordered = list(events)
+        for at, shown in zip(asking, sorted((events[at] for at in asking), key=self._place), strict=True):
+            ordered[at] = shown
+        return ordered
+
+    def _place(self, shown: Event) -> int:
+        """Return the recorded place of the first new question that an event asks; 0 where there is none."""
+        places = (self._places.get(call.id or "", 0) for call in shown.get_function_calls())
+        return next(filter(None, places), 0)
 
     def _next(self) -> _Open:
         """Take the question that was answered first."""
@@ -118,7 +154,9 @@ class RecordedConversation:
             self._missing = self._missing or error
             return self._answers.id_like(question) or question.id
         self._open[question.id] = _Open(question, event, reply)
-        return reply.recorded.id or question.id
+        shown = reply.recorded.id or question.id
+        self._places[shown] = reply.recorded.asked
+        return shown
 
     # ------------------------------------------------------------ what a graph or a tool ends with
 

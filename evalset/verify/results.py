@@ -120,7 +120,7 @@ class Varying(Value):
 
     Attributes:
         tolerance: What lets it differ.
-        holds: What stands there: `a time`, `an id`, `a random number` or `a random value`.
+        holds: What stands there: `a time`, `an id`, `a random number`, `a random value` or `the order of a set`.
     """
 
     tolerance: Tolerance
@@ -143,7 +143,8 @@ class Varying(Value):
         """What is proposed, in one line: ``state `last_seen` holds a time: ignore its value``."""
         head = self.what.removeprefix("the ").removeprefix("a ")
         place = f" `{self.tolerance.path}`" if self.tolerance.path else ""
-        way = "ignore its value" if self.tolerance.kind == "ignore" else "compare the text around it"
+        ways = {"ignore": "ignore its value", "unordered": "compare the words or items in any order"}
+        way = ways.get(self.tolerance.kind, "compare the text around it")
         return f"{head}{place} contains {self.holds}: {way}"
 
 

@@ -177,8 +177,7 @@ def code_words(
             scores.append(None)
             continue
         wanted = _tokens(spoken(other.final_response))
-        is_framed = may_be_framed and f" {' '.join(words)} " in f" {' '.join(wanted)} "
-        other_words = "" if is_framed else _other_words(words, wanted)
+        other_words = "" if may_be_framed and _is_framed(words, wanted) else _other_words(words, wanted)
         scores.append(float(not other_words))
         told += [f"turn {number + 1}: {other_words}"] if other_words else []
     return _words_check(scores, told)
@@ -211,6 +210,21 @@ def _other_words(here: list[str], there: list[str]) -> str:
     return f"{_quoted(more)} instead of {_quoted(less)}" if more or less else ""
 
 
+def _is_framed(words: list[str], wanted: list[str]) -> bool:
+    """Return whether the words stand in their order among the wanted ones; such as may be others each time may be others there, too."""
+    return bool(words) and any(
+        all(
+            one == other or (_may_differ(one) and _may_differ(other))
+            for one, other in zip(words, part, strict=True)
+        )
+        for part in (wanted[at : at + len(words)] for at in range(len(wanted) - len(words) + 1))
+    )
+
+
+def _may_differ(word: str) -> bool:
+    return word in _OF_TIMES or any(map(str.isdigit, word))
+
+
 def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
     """Return the words of each response of the models."""
     contents = (response.get("content") for model in models for response in model.responses)
@@ -219,7 +233,7 @@ def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
 
 
 def _lasting(words: Counter[str]) -> list[str]:
-    return sorted(word for word in words if word not in _OF_TIMES and not any(map(str.isdigit, word)))
+    return sorted(word for word in words if not _may_differ(word))
 
 
 def _quoted(words: Sequence[str]) -> str:

@@ -18,12 +18,21 @@ from google.adk.evaluation.eval_case import Invocation
 from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, PatternTolerance, Tolerance
+from evalset.recorded.tolerances import (
+    EVERY_TOOL,
+    Ignore,
+    Of,
+    PatternTolerance,
+    Tolerance,
+    Unordered,
+    same_words,
+)
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import Divergence, RunResult, Varying
 from evalset.verify.scoring import expected_state, scored
+from simulator.agents.agent_source import makes_sets
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place
 from simulator.environment.injection.conditions import LONGEST_PATTERN
@@ -69,7 +78,7 @@ async def find_varying(
             break
         if len(samples) >= ENOUGH and not unexplained(golden, samples[0], found):
             break
-    return found
+    return (*found, *reordered(golden, samples[0], found)) if makes_sets(each.config) else found
 
 
 def _has_unrecorded_models(recorded: RecordedCase, replay: CaseReplay) -> bool:
@@ -187,9 +196,15 @@ def _may_vary(result: RunResult) -> bool:
 
 def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     told = varying_words(found)
+    is_order = all(one.tolerance.kind == "unordered" for one in found)
+    why = (
+        "Each process has its own order for a set of texts"
+        if is_order
+        else "Replays with equal inputs differ here, as each run makes its own value"
+    )
     sentence = (
-        f"{told[:1].upper()}{told[1:]}. Replays with equal inputs differ here, as each run makes its own value: the agent did not "
-        "change. Keep the proposed tolerances and the case passes."
+        f"{told[:1].upper()}{told[1:]}. {why}: the agent did not change. "
+        "Keep the proposed tolerances and the case passes."
     )
     evidence = tuple(one.line for one in found)
     verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}
@@ -306,6 +321,39 @@ def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tupl
         )
     ]
     return tuple(_outermost(made))
+
+
+def reordered(golden: Sample, replay: Sample, known: Iterable[Varying]) -> tuple[Varying, ...]:
+    """Return where a replay has the recorded words or items in another order, and that is not known to vary: as a set has one in each process."""
+    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in known}
+    found = {
+        (of, tool, path)
+        for (of, tool, turn, number), value in golden.values.items()
+        for path in _reordered("", value, replay.values.get((of, tool, turn, number), _MISSING))
+        if not _is_inside((of, tool, path), places)
+    }
+    return tuple(
+        Varying(tolerance=Unordered(of=of, tool=tool, path=path), holds="the order of a set")
+        for of, tool, path in sorted(found)
+    )
+
+
+def _reordered(path: str, there: Any, here: Any) -> Iterator[str]:
+    """Yield the places at which a value has the same words or items in another order."""
+    if here is _MISSING or same(there, here):
+        return
+    match there, here:
+        case dict(), dict():
+            for name, value in there.items():
+                yield from _reordered(field_place(path, name), value, here.get(name, _MISSING))
+        case list(), list() if len(there) == len(here):
+            if Counter(map(canonical, there)) == Counter(map(canonical, here)):
+                yield path
+                return
+            for items in zip(there, here, strict=True):
+                yield from _reordered(f"{path}[*]", *items)
+        case str(), str() if same_words(there, here):
+            yield path
 
 
 def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> bool:

@@ -264,7 +264,7 @@ def _agent(
     told = (
         *([why] if why else []),
         *(evidence.changed_tools[name] for name in sorted(evidence.gone)),
-        "the golden was not edited after the recording"
+        f"the golden was not edited after the {'import' if evidence.is_partial else 'recording'}"
         if is_noted
         else "the eval set and the recording agree here",
         *(

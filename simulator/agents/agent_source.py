@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,38 +64,49 @@ def _read(file: Path, *_: int) -> str:
 
 def unset_variables(config: SimulatedAgentConfig, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return the environment variables that the code of an agent asks for by name, and that are not set, sorted."""
-    place = source_of(config)
-    files = () if place is None else (file for file in _files(place) if file.suffix == ".py")
-    named = {name for file in files for name in _variables_in(file)}
+    named = {name for node in _nodes_of(config) for name in _variables_in(node)}
     return tuple(sorted(name for name in named if name not in environ))
 
 
-def _variables_in(file: Path) -> Iterator[str]:
-    """Return the variables that a file asks for by name; none where it cannot be read."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        match node:
-            case (
-                ast.Call(
-                    func=ast.Attribute(attr="getenv")
-                    | ast.Name(id="getenv")
-                    | ast.Attribute(attr="get", value=ast.Attribute(attr="environ") | ast.Name(id="environ")),
-                    args=[ast.Constant(value=str(name)), *_],
-                )
-                | ast.Subscript(
-                    value=ast.Attribute(attr="environ") | ast.Name(id="environ"),
-                    slice=ast.Constant(value=str(name)),
-                    ctx=ast.Load(),
-                )
-                | ast.Compare(
-                    left=ast.Constant(value=str(name)),
-                    comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")],
-                )
-            ):
-                yield name
+def makes_sets(config: SimulatedAgentConfig) -> bool:
+    """Return whether the code of an agent makes a set: each process has an order of its own for the texts in one."""
+    return any(
+        isinstance(node, (ast.Set, ast.SetComp))
+        or (isinstance(node, ast.Name) and node.id in {"set", "frozenset"} and isinstance(node.ctx, ast.Load))
+        for node in _nodes_of(config)
+    )
+
+
+def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
+    """Yield all nodes of the Python files of an agent that can be read."""
+    place = source_of(config)
+    for file in () if place is None else _files(place):
+        if file.suffix == ".py":
+            with suppress(OSError, SyntaxError, ValueError, RecursionError):
+                yield from ast.walk(ast.parse(file.read_bytes()))
+
+
+def _variables_in(node: ast.AST) -> Iterator[str]:
+    """Yield the variable that is asked for by name."""
+    match node:
+        case (
+            ast.Call(
+                func=ast.Attribute(attr="getenv")
+                | ast.Name(id="getenv")
+                | ast.Attribute(attr="get", value=ast.Attribute(attr="environ") | ast.Name(id="environ")),
+                args=[ast.Constant(value=str(name)), *_],
+            )
+            | ast.Subscript(
+                value=ast.Attribute(attr="environ") | ast.Name(id="environ"),
+                slice=ast.Constant(value=str(name)),
+                ctx=ast.Load(),
+            )
+            | ast.Compare(
+                left=ast.Constant(value=str(name)),
+                comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")],
+            )
+        ):
+            yield name
 
 
 def _file_of(tool: Any) -> Path | None:

@@ -37,7 +37,21 @@ def failure_words(error: BaseException, home: Path) -> str:
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
     place = _place(error, home.resolve())
-    return f"{type(error).__name__}: {words or 'no message'}{place}{_hidden(error, home.resolve())}"
+    cause = _cause(error, words)
+    return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{_hidden(error, home.resolve())}"
+
+
+def _cause(error: BaseException, words: str) -> str:
+    """Say what an error was made of that names its cause, where its own words don't; empty where it names none."""
+    first, seen = error.__cause__, {id(error)}
+    while first is not None and id(first) not in seen:
+        seen.add(id(first))
+        inner = first.__cause__ or (None if first.__suppress_context__ else first.__context__)
+        if inner is None or id(inner) in seen:
+            break
+        first = inner
+    told = "" if first is None else _shortened(without_secrets(" ".join(_message(first).split())))
+    return f". Caused by {type(first).__name__}: {told}" if told and told not in words else ""
 
 
 def _hidden(error: BaseException, home: Path) -> str:

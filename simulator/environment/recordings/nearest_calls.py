@@ -16,6 +16,8 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 
 _LONGEST_COMPARED = 2_000
 _SHOWN = 60
+_BEFORE = 20
+"""How much is shown before the place at which two long values differ."""
 _WORD = re.compile(r"\w+")
 _ABSENT: Any = object()
 
@@ -146,9 +148,26 @@ def _differences(place: str, there: Any, here: Any) -> Iterator[str]:
     elif there is _ABSENT:
         yield f"{place} was missing and is now {_shown(here)}"
     elif not same(there, here):
-        yield f"{place} was {_shown(there)} and is now {_shown(here)}"
+        texts = _written(there), _written(here)
+        same_start = next(
+            (at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0
+        )
+        start = max(0, same_start - _BEFORE) if same_start > _SHOWN // 2 else 0
+        was, now = (_cut(text, start) for text in texts)
+        yield f"{place} was {was} and is now {now}"
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return _cut(_written(value))
+
+
+def _written(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, start: int = 0) -> str:
+    """Return a text as far as it is shown; `start` is where that begins in one that is too long."""
+    if len(text) <= _SHOWN:
+        return text
+    shown = f"...{text[start:]}" if start else text
+    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."

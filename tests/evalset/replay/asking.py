@@ -77,8 +77,8 @@ def several(first: str = "From where?", second: str = "Where to?") -> Workflow:
     return Workflow(name="graph", edges=[(START, asks("ask", first), keep, asks("again", second), told)])
 
 
-def side_by_side(message: str = "Yes?") -> Workflow:
-    """Ask the same in two branches at once, each with its tool, and join."""
+def side_by_side(message: str = "Yes?", late: str = "") -> Workflow:
+    """Ask the same in two branches at once, each with its tool, and join; `late` names the branch that comes to it later."""
     left, right = asks("left", message), asks("right", message)
 
     @node(name="left_place")
@@ -98,10 +98,17 @@ def side_by_side(message: str = "Yes?") -> Workflow:
         """Book another place."""
         raise SystemExit("a real tool ran")
 
+    def hop(number: int) -> Any:
+        return node(lambda: None, name=f"hop_{number}")
+
+    before = [(START, (left, right))]
+    if late:
+        first, last = (left, right) if late == "right" else (right, left)
+        before = [(START, first), (START, *map(hop, range(5)), last)]
     return Workflow(
         name="graph",
         edges=[
-            (START, (left, right)),
+            *before,
             (left, left_place, FunctionTool(book), join),
             (right, right_place, FunctionTool(second), join),
             (join, told),

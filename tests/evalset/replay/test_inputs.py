@@ -84,7 +84,7 @@ def test_a_golden_with_input_passes_its_own_verification(
     eval_set = kept(played(make(), answers), tmp_path)
     for models in ("real", "recorded"):
         run = the_run(eval_set, make(), models)
-        assert (run.passed, run.error, run.unrecorded) == (True, "", ())
+        assert (run.passed, run.error, run.unrecorded) == (True, "", ()), run.model_dump_json(indent=1)
     old = _without_questions(recorded_of(eval_set))
     assert RecordedEnvironment(cases={"case": old}).version < 4
     if answers[0] != "the last":  # of two that ask the same, nothing tells which was answered first
@@ -125,6 +125,20 @@ def play(agent: Any, script: Script) -> Any:
     assert read_script(write_script(script)).script == script
     with ScriptedSession(asking.config(agent), script) as session:
         return session.play()
+
+
+@pytest.mark.parametrize("answers", [["a", "b"], ["the last", "b"]], ids=["in order", "the second first"])
+def test_which_of_two_branches_asks_first_is_chance(answers: Sequence[Any], tmp_path: Path) -> None:
+    """A replay in which the other one comes to it first passes, and shows the questions in their recorded order."""
+    for late, other in (("left", "right"), ("right", "left")):
+        folder = tmp_path / late
+        folder.mkdir()
+        eval_set = kept(played(asking.side_by_side(late=late), answers), folder)
+        asked = [each.asked for each in recorded_of(eval_set).turns[0].inputs]
+        assert sorted(asked) == [1, 2]
+        for models in ("real", "recorded"):
+            run = the_run(eval_set, asking.side_by_side(late=other), models)
+            assert run.passed, run.divergence
 
 
 def test_the_recording_keeps_the_question(tmp_path: Path) -> None:

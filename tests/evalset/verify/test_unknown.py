@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -324,9 +325,13 @@ def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, ve
         event("close", text=told.format("approved")),
     ]
     desk = DESK.replace("EDGES", "review, close").replace("Done: {node_input}", told.format("rejected"))
-    said = verifies(1, traced(tmp_path, *events), agent(tmp_path / "agents", desk).parent).out
+    agents = agent(tmp_path / "agents", desk).parent
+    said = verifies(1, traced(tmp_path, *events), agents).out
     assert 'turn 1: "rejected" instead of "approved"' in said
     assert "gives a different final response" in said
+    end = f"[Event] Output: {told.format('rejected').replace('7', '9')}"  # its maker framed it, and the number is drawn
+    (tmp_path / "framed").mkdir()
+    verifies(0, traced(tmp_path / "framed", *events[:2], event("close", text=end)), agents)
 
 
 PLUGIN = """
@@ -420,6 +425,44 @@ def test_a_trace_is_played_as_far_as_it_tells(
     assert verified(written, graph(tmp_path, "ask, close")) == 0
     assert verified(written, graph(tmp_path / "other", "close")) == 1
     assert last or verified(written, graph(tmp_path / "quiet", "ask, quiet")) == 0
+
+
+def test_a_question_in_the_order_of_a_set_differs_in_each_process(tmp_path: Path, verifies: Ends) -> None:
+    """Its words are those of the trace in another order, and the agent's code makes a set: the tolerance that is proposed lets it pass."""
+    asked = {**ASKED, "args": {**QUESTION, "message": "It holds 3, 1, 2. Approve?"}}
+    reply = event("user", function_response={"id": "decision", **REPLIED})
+    events = (event("user", text="Go."), event("ask", function_call=asked), reply)
+    for number, end in enumerate(((), (event("close", text="Done: yes"),))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        written = traced(folder, *events, *end)
+        for held, why in (
+            ("(1, 2, 3)", "asks the user something else"),
+            ("{1, 2, 3}", "own order for a set"),
+        ):
+            words = f"'It holds ' + ', '.join(map(str, {held})) + '. Approve?'"
+            desk = DESK.replace("EDGES", "ask, close").replace('"Approve?"', words)
+            agents = agent(folder / held[0], desk).parent
+            said = verifies(1, written, agents).out
+            assert why in said
+        assert "question to the user `message` contains the order of a set" in said
+        verifies(1, written, agents, "--keep-tolerances")
+        verifies(0, written, agents)
+
+
+def test_another_question_where_a_trace_tells_no_end_is_a_difference(tmp_path: Path, verifies: Ends) -> None:
+    """What differs of two long ones is shown, wherever it stands."""
+    long = "Compliance check completed by the desk, all of its risks were looked at, and the amount of 250 dollars was noted. Approve?"
+    asked = {**ASKED, "args": {**QUESTION, "message": long}}
+    events = (event("user", text="Go."), event("ask", function_call=asked))
+    written = traced(tmp_path, *events, event("user", function_response={"id": "decision", **REPLIED}))
+    desk = DESK.replace("EDGES", "ask, close").replace("Approve?", long)
+    assert verified(written, agent(tmp_path / "same", desk).parent) == 0
+    said = verifies(
+        1, written, agent(tmp_path / "other", desk.replace("noted. Approve", "noted. Reject")).parent
+    ).out
+    assert "asks the user something else" in said
+    assert re.search(r"was '?\.\.\..*Approve\?' and is now '?\.\.\..*Reject\?'", said), said
 
 
 def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, verifies: Ends) -> None:

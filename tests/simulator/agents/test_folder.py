@@ -154,6 +154,8 @@ BROKEN = {
     "raises/agent.py": "from .deeper import go\ngo()\n",
     "raises/deeper.py": "def go():\n    raise KeyError('the key')\n",
     "value_error/agent.py": "raise ValueError('out of range')\n",
+    "gives_up/agent.py": "try:\n    try:\n        raise OSError('port 7')\n    except OSError:\n        raise ConnectionError('no line')\n"
+    "except ConnectionError as error:\n    raise RuntimeError('tried in vain') from error\n",
     "leaves/agent.py": "import sys\n\nsys.exit('not today')\n",
     "no_agent/__init__.py": "from .parts import *",
     "no_agent/parts.py": "NUMBER = 1\n",
@@ -170,6 +172,7 @@ SAID = {
     "no_module": ("ModuleNotFoundError", "a_module_that_nobody_has", "no_module/agent.py, line 3"),
     "raises": ("KeyError", "the key", "raises/deeper.py, line 2"),
     "value_error": ("ValueError: out of range", "value_error/agent.py, line 1"),
+    "gives_up": ("RuntimeError: tried in vain (gives_up/agent.py, line 7). Caused by OSError: port 7",),
     "leaves": ("SystemExit: not today", "leaves/agent.py, line 3"),
     "no_agent": ("root_agent", "'no_agent'"),
     "wrong_type": ("not a BaseAgent", "builtins.str"),
