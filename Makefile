@@ -8,6 +8,8 @@ ADK_VERSIONS := 2.11.0 2.12.0 2.13.0
 INTEROP_PYTEST := 9.2.0
 # Programs that others make and ours meets, each in an environment of its own.
 INTEROP_PROGRAMS := agents-cli pipx
+# The files of tests with them, each a process; the longest first.
+INTEROP_TESTS := $(addprefix interop-,agents_cli installed agents_datasets side_by_side)
 AGENTS_CLI := google-agents-cli==1.11.0
 PIPX := pipx==1.8.0
 COSMIC_RAY := cosmic-ray==8.7.0
@@ -32,7 +34,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-long test-interop interop-versions interop-programs lint style types suite bench census mutants screenshots lock release-check browser postgres clean
+.PHONY: help run quick test test-long test-interop interop-versions $(INTEROP_TESTS) lint style types suite bench census mutants screenshots lock release-check browser postgres clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -64,9 +66,9 @@ test-long: $(CHECK_READY) browser postgres ## Run the tests that take long (PART
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
 test-interop: $(CHECK_READY) browser ## Run the tests with each supported google-adk and with other programs
-	@$(MAKE) --no-print-directory --jobs 2 interop-versions interop-programs
+	@$(MAKE) --no-print-directory --jobs 2 $(INTEROP_TESTS) interop-versions
 
-# Two at once, environments too: the programs wait for installations, the versions compute.
+# Two at once, environments too: the programs wait for installations, the versions compute. The longest come first.
 interop-versions: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready)
 	@for version in $(ADK_VERSIONS); do \
 		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed. Check the network."; continue; }; \
@@ -74,9 +76,9 @@ interop-versions: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready)
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
 
-interop-programs: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready)
-	@echo "All versions and programs side by side"
-	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/agents_datasets.py tests/interop/installed.py
+$(INTEROP_TESTS): interop-%: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready)
+	@echo "Beside other versions and programs: $*"
+	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/$*.py
 
 $(INTEROP)/agents-cli/.ready: WANTED := $(AGENTS_CLI)
 $(INTEROP)/pipx/.ready: WANTED := $(PIPX)
@@ -102,7 +104,7 @@ types: $(CHECK_READY)
 	$(BIN)/mypy
 
 bench: $(CHECK_READY) browser ## Run the benchmarks, with a comparison from the same run
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -n 0 -s
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -n 0 -s --durations 12
 
 census: $(CHECK_READY) ## Count folders, import cycles, upward imports and long functions
 	@$(BIN)/python -m tests.census

@@ -48,6 +48,13 @@ def is_user_query(event: Mapping[str, Any]) -> bool:
     )
 
 
+def is_reply(event: Mapping[str, Any]) -> bool:
+    """Return whether a user only answers calls in an event: where it is the last one, what came of it was not kept."""
+    parts = parts_of(event.get("content"))
+    answers = (part.get("function_response") or part.get("functionResponse") for part in parts)
+    return event.get("author") == "user" and bool(parts) and all(answers)
+
+
 def is_of_agent(event: Mapping[str, Any]) -> bool:
     """Return whether an agent says something in an event."""
     return event.get("author") != "user" and bool(parts_of(event.get("content")))

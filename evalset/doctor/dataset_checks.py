@@ -9,7 +9,7 @@ from typing import Any
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.datasets.dataset_fields import is_of_agent, is_user_query
+from evalset.datasets.dataset_fields import is_of_agent, is_reply, is_user_query
 from evalset.doctor.byte_edits import Insert, Replace
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
@@ -45,19 +45,23 @@ def _events(case: JsonNode) -> list[JsonNode]:
 def _note_messages(case: JsonNode, case_id: str, notes: Notes) -> None:
     said = [event.members for event in _events(case)]
     prompt = case.field("prompt")
-    is_answered = case.field("responses") is not None or any(map(is_of_agent, said[-1:]))
+    is_answered = case.field("responses") is not None or any(
+        is_of_agent(end) or is_reply(end) for end in said[-1:]
+    )
     if (
         prompt is not None
         and any(True for _ in _turns(case))
         and not (is_answered and not any(map(is_user_query, said)))
     ):
         words = "The case has a `prompt` and turns. `agents-cli eval generate` refuses it as ambiguous."
+        if is_answered:
+            words = f"{words} It is a finished trace, and graders take both."
         # A finished trace is for grading, which takes both: nobody is to change it for that.
         notes.add(
             "dataset-two-messages",
             prompt.path,
             words,
-            "Remove one of them.",
+            "" if is_answered else "Remove one of them.",
             eval_id=case_id,
             severity="note" if is_answered else None,
         )

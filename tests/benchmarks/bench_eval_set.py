@@ -30,8 +30,10 @@ CASES, TURNS = 10_000, 3
 NAMES = ("large", "larger", "largest")
 """The set lies there under several names: each is opened once, and the best counts, as what else runs only adds."""
 
-MOST_OPEN_SECONDS = 2.0
-"""From the click on the set in the list to the drawn table, in a browser."""
+MOST_OF_ADK = 0.4
+"""From the click on the set in the list to the drawn table, in a browser, beside what ADK's own loader takes for the file alone. Seconds tell
+of the machine: it took 1.4 to 2.3 on three, and 0.29 of ADK's time on the slowest.
+"""
 
 LEAST_FASTER = 3
 """How many times faster than ADK's own loader the core opens the set, at least."""
@@ -163,8 +165,9 @@ def seconds_to(studio: Studio, click: Locator, shown: Locator, words: str) -> fl
 
 
 @pytest.mark.browser
-def test_the_page_of_a_large_set_is_usable_in_two_seconds(studio: Studio) -> None:
+def test_the_page_of_a_large_set_is_usable_long_before_adk_has_read_it(studio: Studio, path: Path) -> None:
     """Opens the set from the list and searches, as the stories of eval sets do; the file has not been read by the server before."""
+    adk = opened_by("adk", path)["seconds"]
     count = studio.keyed("cases_count")
     taken: list[float] = []
     for name in NAMES:
@@ -184,6 +187,7 @@ def test_the_page_of_a_large_set_is_usable_in_two_seconds(studio: Studio) -> Non
     expect(count).to_contain_text("19 of 10,000 cases")
     searched = perf_counter() - start
     print(  # noqa: T201 - as above
-        f"\nclick to the table of {CASES:,} cases: {opened:.2f} s (at most {MOST_OPEN_SECONDS}); search {searched:.2f} s"
+        f"\nclick to the table of {CASES:,} cases: {opened:.2f} s, {opened / adk:.2f} of ADK's {adk:.2f} s (at most {MOST_OF_ADK}); "
+        f"search {searched:.2f} s"
     )
-    assert opened <= MOST_OPEN_SECONDS
+    assert opened <= MOST_OF_ADK * adk

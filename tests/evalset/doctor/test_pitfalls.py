@@ -125,6 +125,8 @@ def test_an_export_of_ours_and_a_trace_have_no_mistakes(tmp_path: Path) -> None:
         (tmp_path / file.path).write_text(file.text)
     trace = {"eval_case_id": "t", "prompt": HI, **turns(("desk", HELLO)), "responses": [{"response": HELLO}]}
     graded = {**trace, "eval_case_id": "u", **turns(("user", HI), ("desk", HELLO))}
-    (tmp_path / "traces.json").write_text(json.dumps({"eval_cases": [trace, graded]}))
+    reply = {"role": "user", "parts": [{"function_response": {"name": "ask", "response": {"result": "yes"}}}]}
+    broken_off = {"eval_case_id": "v", "prompt": HI, **turns(("user", HI), ("desk", HELLO), ("user", reply))}
+    (tmp_path / "traces.json").write_text(json.dumps({"eval_cases": [trace, graded, broken_off]}))
     assert [each for each in examine([tmp_path]).findings if each.severity != "note"] == []
     assert main(["doctor", str(tmp_path), "--strict"]) == 0
