@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -28,7 +27,8 @@ _MOST_GIVEN_UP = 3
 LONGEST_FORM = LONGEST_PATTERN
 """How long a regular expression may be that is proposed."""
 _WORD = re.compile(r"\s+|\S+")
-_NAMED = re.compile(r"\w+")
+_AROUND_WORDS = ",.;:!?()[]{}\"'"
+"""What stands around words in a list; a sign or a point within a number belongs to it."""
 _MISSING: Any = object()
 _ANYWHERE = -(10**12)
 """The number of an item in a list without order, which no path names."""
@@ -164,7 +164,16 @@ def as_recorded(
 
 def same_words(one: str, other: str) -> bool:
     """Return whether two texts have the same words, in whatever order."""
-    return Counter(_NAMED.findall(one)) == Counter(_NAMED.findall(other))
+    return sorted(_words(one)) == sorted(_words(other))
+
+
+def reordered_words(one: str, other: str) -> bool:
+    """Return whether two texts have the same words in another order."""
+    return same_words(one, other) and _words(one) != _words(other)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(_AROUND_WORDS) for word in text.split()]
 
 
 def word_form(texts: Sequence[str]) -> str | None:

@@ -25,7 +25,7 @@ from evalset.recorded.tolerances import (
     PatternTolerance,
     Tolerance,
     Unordered,
-    same_words,
+    reordered_words,
 )
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
@@ -196,16 +196,10 @@ def _may_vary(result: RunResult) -> bool:
 
 def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     told = varying_words(found)
-    is_order = all(one.tolerance.kind == "unordered" for one in found)
-    why = (
-        "Each process has its own order for a set of texts"
-        if is_order
-        else "Replays with equal inputs differ here, as each run makes its own value"
-    )
-    sentence = (
-        f"{told[:1].upper()}{told[1:]}. {why}: the agent did not change. "
-        "Keep the proposed tolerances and the case passes."
-    )
+    why = "Replays with equal inputs differ here, as each run makes its own value: the agent did not change."
+    if all(one.tolerance.kind == "unordered" for one in found):
+        why = "Only the order differs, and the agent's code makes a set: each process has its own order for the texts in one."
+    sentence = f"{told[:1].upper()}{told[1:]}. {why} Keep the proposed tolerances and the case passes."
     evidence = tuple(one.line for one in found)
     verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}
     return divergence.model_copy(update=verdict)
@@ -352,7 +346,7 @@ def _reordered(path: str, there: Any, here: Any) -> Iterator[str]:
                 return
             for items in zip(there, here, strict=True):
                 yield from _reordered(f"{path}[*]", *items)
-        case str(), str() if same_words(there, here):
+        case str(), str() if reordered_words(there, here):
             yield path
 
 

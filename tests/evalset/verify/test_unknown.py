@@ -442,7 +442,7 @@ def test_a_question_in_the_order_of_a_set_differs_in_each_process(tmp_path: Path
     agents = agent(tmp_path / "agents", desk.replace('"Approve?"', words.format("{1, 2, 3}"))).parent
     for each in (written, traced(ended, *events, event("close", text="Done: yes"))):
         said = verifies(1, each, agents, "--keep-tolerances").out
-        assert "own order for a set" in said
+        assert "has its own order for the texts in one" in said
         assert "question to the user `message` contains the order of a set" in said
     verifies(0, written, agents)
 
