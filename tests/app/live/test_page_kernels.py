@@ -210,17 +210,24 @@ def test_recorded_calls_that_the_new_tools_do_not_accept_are_named(
 
 
 @pytest.mark.long
-def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
-    """The offer stays, so that it can be taken once the code is right."""
-    live = _started(start)
-    (tmp_path / "agents" / "app" / "agent.py").write_text("root_agent = missing")
+@pytest.mark.parametrize("query", ["", "Where is A1?"])
+def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path, query: str) -> None:
+    """The offer stays, and a call that waits is not lost: once the code is right, the session goes on with it."""
+    live = _started(start, query)
+    code = tmp_path / "agents" / "app" / "agent.py"
+    loadable = code.read_text()
+    for text in ("root_agent = missing", "root_agent = missing_too"):
+        code.write_text(text)
+        _looks_again(live)
+        start.run().click("restart_with_new_code")
+        assert any("missing" in each.value for each in start.app.code)
+        assert len(start.app.error) == 1
+    code.write_text(loadable + "\n")
     _looks_again(live)
-    start.run()
-    start.click("restart_with_new_code")
-    assert any("missing" in code.value for code in start.app.code)
-    _looks_again(live)
-    start.run()
-    assert start.has("restart_with_new_code")
+    start.run().click("restart_with_new_code")
+    view = live.simulation.view
+    until(live.simulation, lambda: not view().busy and bool(view().pending) == bool(query))
+    assert not start.run().app.error
 
 
 def _looks_again(live: LiveSession) -> None:
