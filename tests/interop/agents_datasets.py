@@ -8,7 +8,9 @@ Runs in the studio's own environment; `agents-cli` has one of its own, made by `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_demos import QUERIES, played_demo, write_trapped
 from tests.evalset.replay.test_hermetic import ANSWERS, EVERYTHING
 from tests.harness.adk_process import adk_web
-from tests.interop.dataset_runs import AGENTS_CLI, agents_cli, grade, turn_of
+from tests.interop.dataset_runs import AGENTS_CLI, Turn, agents_cli, grade, turn_of
 
 pytestmark = pytest.mark.skipif(not AGENTS_CLI.exists(), reason="agents-cli could not be installed")
 
@@ -91,32 +93,57 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield made
 
 
-@pytest.mark.parametrize("name", ["desk", *QUERIES])
-def test_eval_generate_does_what_the_goldens_say(name: str, served: Served) -> None:
-    """Each turn with the turns before it, in parallel: every case is done, with the calls, the responses and the text of the golden."""
-    traces = served.goldens / f"{name}-traces.json"
-    dataset = served.goldens / f"{name}-dataset.json"
-    output = agents_cli(
-        "eval", "generate", "--dataset", dataset, "--output", traces,
-        "--url", served.url, "--app-name", name, "--concurrency", "4", cwd=served.folder,
-    )  # fmt: skip
-    wanted = {
+def wanted(cases: Sequence[EvalCase]) -> dict[str, Turn]:
+    """Return what each turn of some goldens says, by the id of its case in the dataset."""
+    return {
         f"{case.eval_id}_turn{number}" if len(case.conversation or ()) > 1 else case.eval_id: turn_of(turn)
-        for case in served.cases[name]
+        for case in cases
         for number, turn in enumerate(without_confirmations(case).conversation or ())
     }
-    assert output.count("done") >= len(wanted), output
-    found = import_cases(traces)
+
+
+@pytest.fixture(scope="module")
+def traces(served: Served) -> Mapping[str, Path]:
+    """What `eval generate` made of each dataset, by the agent's name: each turn with the turns before it, in parallel."""
+
+    def generate(name: str) -> Path:
+        written = served.goldens / f"{name}-traces.json"
+        dataset = served.goldens / f"{name}-dataset.json"
+        output = agents_cli(
+            "eval", "generate", "--dataset", dataset, "--output", written,
+            "--url", served.url, "--app-name", name, "--concurrency", "4", cwd=served.folder,
+        )  # fmt: skip
+        assert output.count("done") >= len(wanted(served.cases[name])), output
+        return written
+
+    with ThreadPoolExecutor() as at_once:
+        return dict(zip(served.cases, at_once.map(generate, served.cases), strict=True))
+
+
+@pytest.mark.parametrize("name", ["desk", *QUERIES])
+def test_eval_generate_does_what_the_goldens_say(
+    name: str, served: Served, traces: Mapping[str, Path]
+) -> None:
+    """Every case is done, with the calls, the responses and the text of the golden."""
+    found = import_cases(traces[name])
     told: Sequence[EvalCase] = found.cases
-    assert {case.eval_id: turn_of((case.conversation or [])[-1]) for case in told} == wanted
-    assert found.environments.keys() == wanted.keys()
-    scores = grade(traces, served.goldens / "eval_config.yaml", served.folder)
-    assert {score for found in scores.values() for score in found} <= {1.0, None}
-    assert set(scores["golden_trajectory"]) == {1.0}
-    assert 1.0 in scores["golden_tool_responses"]
-    assert (1.0 in scores["golden_final_state"]) == any(
-        case.final_session_state for case in served.cases[name]
+    assert {case.eval_id: turn_of((case.conversation or [])[-1]) for case in told} == wanted(
+        served.cases[name]
     )
+    assert found.environments.keys() == wanted(served.cases[name]).keys()
+
+
+def test_eval_grade_gives_every_trace_full_marks(served: Served, traces: Mapping[str, Path]) -> None:
+    """By our metrics; how the session ends is judged where a golden says it."""
+    cases = [case for path in traces.values() for case in json.loads(path.read_text())["eval_cases"]]
+    together = served.goldens / "all-traces.json"
+    together.write_text(json.dumps({"eval_cases": cases}))
+    scores = grade(together, served.goldens / "eval_config.yaml", served.folder)
+    assert set(scores["golden_trajectory"]) == {1.0}
+    for name in ("golden_tool_responses", "golden_final_state"):
+        assert set(scores[name]) == {1.0, None}
+    with_state = sum(bool(case.final_session_state) for of in served.cases.values() for case in of)
+    assert 0 < scores["golden_final_state"].count(1.0) <= with_state
 
 
 def test_eval_grade_asks_for_credentials_first(served: Served) -> None:
