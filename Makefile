@@ -44,9 +44,9 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-# Streamlit opens the browser by itself, and stays quiet where there is no display.
+# Streamlit opens the browser by itself, and stays quiet where there is no display. uv compiles nothing, so what is imported is compiled once, and kept.
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
-	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
 # A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
 # What was compiled is kept: each process and each server of the tests would compile the same sources once more.

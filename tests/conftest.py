@@ -43,6 +43,10 @@ os.environ["GOLDEN_TRACE_STORE"] = "none"
 _DATA = tempfile.TemporaryDirectory(prefix="golden-trace-data-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))
 os.environ["GOLDEN_TRACE_DATA_DIR"] = _DATA.name
 
+# nltk, which ADK's response match imports, does without these two; they take each worker four seconds.
+for _name in ("scipy", "sklearn"):
+    sys.modules.setdefault(_name, None)  # type: ignore[arg-type] # Python's own way to say that there is no such module
+
 # What lies in the home folder of whoever runs the tests is not looked at, and nothing is left there.
 for _name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
     os.environ[_name] = tempfile.mkdtemp(dir=_DATA.name)

@@ -35,8 +35,8 @@ print(json.dumps([code, (peak or resource.getrusage(resource.RUSAGE_SELF).ru_max
 
 def test_an_import_of_many_cases_takes_little_memory(tmp_path: Path) -> None:
     """Into a new set, in a process of its own; what is recorded goes beside it."""
-    few, _ = imported(tmp_path / "few", FEW)
     peak, seconds = imported(tmp_path / "many", CASES)
+    few, _ = imported(tmp_path / "few", FEW) if CASES > FEW else (peak, seconds)
     size = sum(path.stat().st_size for path in (tmp_path / "many").iterdir() if path.suffix == ".json")
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{CASES:,} cases, {size / 1e6:.0f} MB read and written: {seconds:.0f} s, at most {peak >> 20} MiB, "

@@ -96,6 +96,7 @@ def test_a_question_in_json_is_answered_with_what_the_code_returns() -> None:
     assert (found["value"], found["blanks"], found["is_guess"]) == ({"sum": 5}, [], False)
 
 
+@pytest.mark.long
 def test_a_checkout_that_is_missing_is_named_and_the_others_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,7 +45,9 @@ _AFTER_WHAT_WAS_DONE = """async () => {
 _HAS_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Answers when the page has drawn what it has heard."""
 
-_AT_REST = '[data-testid="stApp"][data-test-connection-state="CONNECTED"][data-test-script-state="notRunning"]'
+_AT_REST = (
+    '[data-testid="stApp"][data-test-connection-state="CONNECTED"][data-test-script-state="notRunning"]'
+)
 """The page, while its script does not run. It is waited for as a part that comes: each look of an `expect` that finds something else describes all
 of the page for its error, which takes the page a tenth of a second."""
 
@@ -296,7 +298,9 @@ class Studio:
         self.rest()
         before = self.step_number()
         self.press(button)
-        self.keyed("timeline_count").filter(has_not_text=re.compile(rf"^\s*{re.escape(before)}\s*$")).wait_for()
+        self.keyed("timeline_count").filter(
+            has_not_text=re.compile(rf"^\s*{re.escape(before)}\s*$")
+        ).wait_for()
         self.settle()
 
     # ------------------------------------------------------------ playing the world

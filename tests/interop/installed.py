@@ -68,7 +68,15 @@ def by_pipx(wheel: Path, folder: Path) -> Path:
     """Install it with `pipx install`."""
     if not PIPX.exists():
         pytest.skip("pipx could not be installed")
-    run(PIPX, "install", "--quiet", wheel, PIPX_HOME=str(folder / "home"), PIPX_BIN_DIR=str(folder / "bin"), **AS_IT_IS)
+    run(
+        PIPX,
+        "install",
+        "--quiet",
+        wheel,
+        PIPX_HOME=str(folder / "home"),
+        PIPX_BIN_DIR=str(folder / "bin"),
+        **AS_IT_IS,
+    )
     return folder / "bin" / "golden-trace"
 
 

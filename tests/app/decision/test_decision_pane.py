@@ -50,6 +50,7 @@ def test_a_call_that_was_answered_once_does_not_stand_in_the_way_of_the_next_que
         assert simulation.session.turns[-1].purpose == "reply"
 
 
+@pytest.mark.long
 def test_after_an_undo_the_text_is_still_there() -> None:
     """A call that is asked again after an undo shows what was typed for it."""
     with asked_for(call("echo", word="a")) as simulation:

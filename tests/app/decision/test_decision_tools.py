@@ -236,6 +236,7 @@ def loading(*customers: str) -> Any:
     return asked([call("load_cart", customer_id=one) for one in customers], tools=[load_cart])
 
 
+@pytest.mark.long
 def test_accepted_drafts_do_what_the_code_does() -> None:
     """Each is a generated response, with typed values, and the session has them; of all drafts that are accepted at once, too."""
     with loading("C-7", "C-8", "C-9") as simulation:

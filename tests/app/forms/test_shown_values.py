@@ -225,6 +225,7 @@ def test_half_characters_can_be_shown() -> None:
     assert show_json("\ud800").encode("utf-8") == b'"?"'
 
 
+@pytest.mark.long
 @given(_JSON, st.sampled_from("\u200e\u200f\u202a\u202e\u2066\u2069"))
 def test_a_character_that_turns_the_direction_is_written_as_an_escape(value: Any, char: str) -> None:
     """What is shown or edited does not turn what follows, and is read back as the same value."""

@@ -191,6 +191,7 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     assert off in Tab().words
 
 
+@pytest.mark.long
 def test_the_list_says_that_it_is_opening_and_then_lists(
     session_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

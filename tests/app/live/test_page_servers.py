@@ -111,6 +111,7 @@ def test_a_server_that_dies_leaves_its_session_to_who_looks_at_it(other: Journal
     assert waits(session_id) == ["find_order"]
 
 
+@pytest.mark.long
 def test_a_session_that_takes_long_to_restore_stays_claimed(other: JournalStore, tmp_path: Path) -> None:
     """Its lease is renewed before it is live: the start of its agent may take longer than a lease lasts."""
     session_id = _resting()

@@ -109,6 +109,7 @@ def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
     assert live.title == "Where is A-1002?"
 
 
+@pytest.mark.long
 def test_settings_reach_the_session(tab: Tab) -> None:
     """User, state, seed and seats are those of the form, also once it is folded; without a query the session waits for one."""
     tab.unfold("start_settings").app.text_input(key="start_user").input("ada")

@@ -193,6 +193,7 @@ def test_a_session_leaves_as_a_script(scripted: Tab) -> None:
     assert read_script(exported(tab)).script.agent == "model"
 
 
+@pytest.mark.long
 def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(scripted: Tab) -> None:
     """It says what was done so far, and asks a person where the session itself does; nothing in it comes alive."""
     live = open_script(ScriptForm(agent="order_desk", text=LOST), catalogue().config("order_desk"), LOCAL)

@@ -116,6 +116,7 @@ def test_every_answer_carries_the_headers(studio: Studio, path: str) -> None:
     assert (answer.text == "ok") is (path == "/_stcore/health")
 
 
+@pytest.mark.long
 def test_who_sits_at_the_machine_needs_no_click(studio: Studio) -> None:
     """A page of the server itself, under either name, with or without a cookie; and one at a port that SSH forwards."""
     for host in (f"localhost:{studio.port}", f"127.0.0.1:{studio.port}", "localhost:9000"):
@@ -123,6 +124,7 @@ def test_who_sits_at_the_machine_needs_no_click(studio: Studio) -> None:
     assert studio.sees(cookie="") == "the machine's"
 
 
+@pytest.mark.long
 def test_a_page_of_another_port_sees_nothing(studio: Studio) -> None:
     """Though its browser sends this one's cookies along; nor does one whose name was made to lead here."""
     assert studio.sees({"Origin": "http://localhost:3000"}) == "nothing"
@@ -132,12 +134,14 @@ def test_a_page_of_another_port_sees_nothing(studio: Studio) -> None:
         studio.sees({"Origin": "https://evil.example"})
 
 
+@pytest.mark.long
 def test_a_program_without_an_origin_is_its_cookies(studio: Studio) -> None:
     """It may be anybody."""
     assert studio.sees({"Origin": ""}) == "their browser's"
     assert studio.sees({"Origin": ""}, cookie="") == "nothing"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("added", [{}, {"X-Forwarded-Proto": "https"}])
 def test_nobody_is_the_machines_person_through_a_proxy(studio: Studio, added: dict[str, str]) -> None:
     """A proxy that rewrites Host, with or without a word of its own: neither without an Origin, nor with the one of its page."""

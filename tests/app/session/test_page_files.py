@@ -108,6 +108,7 @@ def test_what_is_too_large_is_named_and_not_sent(
         check_attached(live_of(session.session.session_id).owner, half)
 
 
+@pytest.mark.long
 def test_the_first_message_of_a_session_has_files(start: Tab) -> None:
     """They are attached on the start page, and the list of sessions has no bytes in it."""
     start.fill("start_files", [PICTURE]).fill(QUERY_KEY, "Where is A-1002?").click("start_session")

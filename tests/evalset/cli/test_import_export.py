@@ -84,6 +84,7 @@ def test_any_value_that_adk_takes_is_imported(
     assert len(ids_in(here / "new.evalset.json")) == 2
 
 
+@pytest.mark.long
 def test_the_same_problem_of_many_cases_is_one_line(here: Path, ends: Ends) -> None:
     """With how many more there are; what was added and what was renamed is counted, and JSON has each by itself."""
     unanswered = {"tool_uses": [{"name": "find", "args": {"x": 1}}, {"name": "roll", "args": {}}]}
@@ -150,6 +151,7 @@ def test_a_set_that_is_none_stays_as_it_is(here: Path, damaged: str, ends: Ends)
         assert Path("set.evalset.json").read_text() == damaged
 
 
+@pytest.mark.long
 def test_many_cases_are_written_in_one_step(here: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends) -> None:
     """The file is put in its place once, however many cases there are."""
     put("many.json", **{f"s{number}": number for number in range(300)})

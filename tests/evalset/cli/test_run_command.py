@@ -132,6 +132,7 @@ def test_on_a_terminal_one_line_changes_and_a_person_answers(script: Path, out: 
     assert response["response"] == {"status": "found"}
 
 
+@pytest.mark.long
 def test_without_an_answer_it_says_what_to_paste(script: Path, out: Path, said: Callable[..., str]) -> None:
     """Exit code 1, the file, the line, what waits, and a line that mends it; with that line it is done."""
     script.write_text(FINE.replace("generate", "ask"))
@@ -148,6 +149,7 @@ def test_without_an_answer_it_says_what_to_paste(script: Path, out: Path, said: 
     assert len(cases(out)) == 1
 
 
+@pytest.mark.long
 def test_lines_too_many_are_a_warning_or_with_strict_an_error(
     script: Path, out: Path, said: Callable[..., str]
 ) -> None:

@@ -126,6 +126,7 @@ def test_the_agents_turn_is_asked_for_too(tmp_path: Path, ask: Asks) -> None:
     assert case["conversation"][0]["final_response"]["parts"][0]["text"] == "It is there."
 
 
+@pytest.mark.long
 def test_what_the_command_line_says_is_done_in_place_of_what_the_script_says(
     tmp_path: Path, ask: Asks
 ) -> None:

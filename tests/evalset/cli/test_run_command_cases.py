@@ -173,6 +173,7 @@ root_agent.before_agent_callback = stamp
 """
 
 
+@pytest.mark.long
 def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

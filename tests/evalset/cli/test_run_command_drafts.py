@@ -93,6 +93,7 @@ CART_STATE = {"customer_id": "C-7", "cart": [{"sku": "A-1", "qty": 2}]}
 OFFLINE: Any = {"otherwise": "fail", "players": {"*": "offline"}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("head", [{}, OFFLINE])
 def test_a_draft_writes_the_state_that_the_next_tool_reads(run: Runs, head: Any) -> None:
     """Case and recording have what the real tool would have written, and verify replays it."""
@@ -111,6 +112,7 @@ def finish(tool_context: ToolContext):
 '''
 
 
+@pytest.mark.long
 def test_a_draft_of_a_tool_that_escalates_ends_the_loop(run: Runs) -> None:
     """As the real tool does, in the run and in the replay."""
     root = 'LoopAgent(name="loop", sub_agents=[clerk], max_iterations=3)'
@@ -129,6 +131,7 @@ def add_item(sku: str, tool_context: ToolContext) -> dict:
 '''
 
 
+@pytest.mark.long
 def test_what_a_draft_wrote_is_counted_once(run: Runs) -> None:
     """The state is what it is, and the calls that wrote it are not followed on top of it."""
     written = run(ADD, *[("add_item", {"sku": sku}) for sku in "ABC"])

@@ -137,6 +137,7 @@ def test_a_scenario_of_a_file_is_frozen_and_verifies(
     assert [case.status for case in verified.cases] == ["passed", "passed"]
 
 
+@pytest.mark.long
 def test_a_scenario_without_its_environment_is_completed_as_it_was_played(
     agent: Path, tmp_path: Path, out: Path, run: Runs
 ) -> None:

@@ -234,6 +234,7 @@ def test_a_set_that_cannot_be_read_is_sent_to_the_doctor(
         assert "error" not in ends(0, "verify", path).err
 
 
+@pytest.mark.long
 def test_a_repository_can_be_named_for_an_agent_deep_in_it(tmp_path: Path, ends: Ends) -> None:
     """Its golden names the app, which is the last folder of its path; the doctor finds it there as well."""
     folder = agent(

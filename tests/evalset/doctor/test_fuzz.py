@@ -220,6 +220,7 @@ def large(folder: Path) -> Path:
     return folder / SET
 
 
+@pytest.mark.long
 def test_it_says_how_far_it_is_and_reads_each_file_once(tmp_path: Path) -> None:
     """Each hundred cases of each file are told; no model is made of a case that agrees with its recording."""
     path, told = large(tmp_path), list[ExamineProgress]()

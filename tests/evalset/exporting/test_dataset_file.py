@@ -82,6 +82,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return Desk(tmp_path_factory.mktemp("desk"))
 
 
+@pytest.mark.long
 def test_agent_platforms_own_classes_read_it(desk: Desk) -> None:
     """A case for each turn: the message last, all events of the turns before it, and the agents with what they can call."""
     dataset_types = pytest.importorskip("vertexai._genai.types")

@@ -205,6 +205,7 @@ def test_the_folder_of_the_agents_can_be_named(desk: Desk) -> None:
     compile(test.text, test.path, "exec")
 
 
+@pytest.mark.long
 def test_an_eval_set_comes_with_what_is_recorded_and_back_in(desk: Desk, tmp_path: Path) -> None:
     """ADK's loader reads it, our import gives the same, and the same cases make the same bytes."""
     exported = export_cases(desk.cases, "evalset", environments=desk.environments, name="My desk")

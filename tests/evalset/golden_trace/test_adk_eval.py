@@ -146,6 +146,7 @@ def test_state_memory_and_a_transfer_carry_over(config: SimulatedAgentConfig) ->
         assert len(sim.session.turns) == 4
 
 
+@pytest.mark.long
 def test_what_is_remembered_comes_back_with_the_journal_and_goes_with_an_undo(
     config: SimulatedAgentConfig,
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_file_beside_wins_and_a_named_one_wins_over_both(
     assert the_case(named).status == "error"
 
 
+@pytest.mark.long
 def test_the_first_change_makes_the_file_beside_of_it(
     inside: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

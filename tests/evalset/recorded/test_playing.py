@@ -113,6 +113,7 @@ def without(case: RecordedCase, *tools: str) -> RecordedCase:
     )
 
 
+@pytest.mark.long
 def test_what_the_author_answers_is_recorded_from_then_on(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
     """The session pauses, knows the recorded calls, goes on with the answer; then the case comes through by itself."""
     simulation = played(desk, ["check A; note A", "check B; advisor visas"], {**ANSWERS})

@@ -99,6 +99,7 @@ def test_several_sessions_go_on_at_once_each_in_its_case(
     assert replay.plugin.missed == []
 
 
+@pytest.mark.long
 def test_a_leading_state_delta_is_the_state_that_the_case_began_with(
     desk: SimulatedAgentConfig, agent: LlmAgent, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def play(agent: Any, script: Script) -> Any:
         return session.play()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [["a", "b"], ["the last", "b"]], ids=["in order", "the second first"])
 def test_which_of_two_branches_asks_first_is_chance(answers: Sequence[Any], tmp_path: Path) -> None:
     """A replay in which the other one comes to it first passes, and shows the questions in their recorded order."""

@@ -180,6 +180,7 @@ def test_turns_that_changed_places_are_no_change_of_the_agent(
     assert found.also == ("agent_changed",)
 
 
+@pytest.mark.long
 def test_an_edited_response_that_the_agent_follows_can_be_accepted_or_undone(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
 ) -> None:

@@ -72,6 +72,7 @@ def test_an_agent_that_has_other_tools_is_not_proposed(kept: Path, tmp_path: Pat
     assert verify(kept, agents_dir=agents).renamed == {}
 
 
+@pytest.mark.long
 def test_a_folder_alone_may_be_renamed(kept: Path, tmp_path: Path) -> None:
     """The agent in it is called as ever: its app's name alone changes."""
     agents = _renamed(tmp_path, "other")
@@ -153,8 +154,8 @@ def test_what_is_said_is_left_alone(said: Any) -> None:
     [
         ("agents", "tests/eval/evalsets"),
         ("agents", "agents"),
-        ("src", "eval"),
-        (".", "tests/eval/evalsets"),
+        pytest.param("src", "eval", marks=pytest.mark.long),
+        pytest.param(".", "tests/eval/evalsets", marks=pytest.mark.long),
         (".", "desk/tests/eval/evalsets"),
         ("agents", "agents/desk/eval/data/deep"),
     ],

@@ -66,12 +66,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded_set(tmp_path_factory.mktemp("kept"), {"two": QUERIES, "one": ["check A"]})
 
 
+@pytest.mark.long
 def test_arguments_that_do_not_count_are_answered_by_the_tool_alone(kept: Path, tmp_path: Path) -> None:
     """As ADK's `ignore_args` has it."""
     changed = agents(tmp_path, LOWER)
     assert verify(kept, agents_dir=changed, criteria=Criteria(ignore_args=True)).status == "passed"
 
 
+@pytest.mark.long
 def test_a_divergence_is_no_argument_that_may_differ(kept: Path, tmp_path: Path) -> None:
     """The first call differs in what it may, the note in what it may not."""
     eval_set, changed = copied_set(kept, tmp_path), agents(tmp_path, LOWER)
@@ -379,7 +381,7 @@ def numbered(end: str = "book or drop?", again: bool = False, interrupt_id: str 
     [{}, {"interrupt_id": ""}, {"again": True}],
     ids=["one question", "of an id that ADK draws", "two questions"],
 )
-@pytest.mark.parametrize("models", ["auto", "recorded"])
+@pytest.mark.parametrize("models", [pytest.param("auto", marks=pytest.mark.long), "recorded"])
 def test_an_id_in_the_words_of_a_question_to_the_user_varies(
     more: dict[str, Any], models: str, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_turn_of_a_tool_that_ends_it_replays(
     assert verified(written, tmp_path / "agents") == 0
 
 
+@pytest.mark.long
 def test_a_golden_that_has_the_response_itself_at_its_end_passes(tmp_path: Path) -> None:
     """ADK's own conversion writes such a turn so; another response there does not pass."""
     written, turn = counted(tmp_path)
@@ -67,6 +68,7 @@ def test_a_golden_that_has_the_response_itself_at_its_end_passes(tmp_path: Path)
     assert verified(written, tmp_path / "agents") == 1
 
 
+@pytest.mark.long
 def test_the_turn_of_an_agent_tool_that_ends_it_replays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +101,7 @@ def test_an_imported_session_whose_turn_a_tool_ended_replays(tmp_path: Path) -> 
     assert verified(written, tmp_path / "agents") == 0
 
 
+@pytest.mark.long
 def test_a_response_without_the_effect_and_a_question_end_no_turn(tmp_path: Path, verifies: Ends) -> None:
     """The agent goes on in the session, and so it does in the replay. Whether a tool may run is no final response.
 
@@ -142,6 +145,7 @@ root_agent = Desk(name="small", sub_agents=[helper])
 '''
 
 
+@pytest.mark.long
 def test_events_that_an_agents_code_makes_without_an_invocation_replay(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -208,6 +212,7 @@ def changed(tmp_path: Path, calls: str) -> Path:
     return tmp_path / "changed" / "agents"
 
 
+@pytest.mark.long
 def test_the_same_inner_calls_pass(kept: Path, verifies: Ends) -> None:
     """With recorded models and with real ones."""
     assert verified(kept, kept.parent / "agents") == 0

@@ -48,6 +48,7 @@ def imported(tmp_path: Path, *turns: dict[str, Any]) -> Path:
     return written
 
 
+@pytest.mark.long
 def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
     tmp_path: Path, verifies: Ends
 ) -> None:
@@ -101,6 +102,7 @@ def test_final_responses_alone_are_no_recording(
     assert "agent changed" not in shown.out
 
 
+@pytest.mark.long
 def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(tmp_path: Path, verifies: Ends) -> None:
     """Whatever the agent is called, it makes the case's moves; the state that it writes is compared with nothing."""
     written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": TOLD})
@@ -275,6 +277,7 @@ def graph(folder: Path, edges: str) -> Path:
     return agent(folder / "agents", DESK.replace("EDGES", edges)).parent
 
 
+@pytest.mark.long
 def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, verifies: Ends) -> None:
     """The maker kept the last text alone: the case could not run, and what is missing is named."""
     agents = graph(tmp_path, "review, close")
@@ -359,6 +362,7 @@ def test_a_plugin_that_fails_is_what_is_blamed(tmp_path: Path, verifies: Ends) -
     assert "Error in plugin 'audit'" in told
 
 
+@pytest.mark.long
 def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends
 ) -> None:
@@ -394,6 +398,7 @@ def test_a_text_behind_a_question_is_the_reply_to_it(
 REPLIED = {"name": "request_input", "response": {"result": "yes"}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("author", "reply", "last", "told"),
     [

@@ -63,6 +63,7 @@ def kept(tmp_path: Path) -> Path:
     return played(agent(tmp_path / "agents", SHOP), *TURNS)
 
 
+@pytest.mark.long
 def test_a_replay_sets_what_the_messages_set(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,6 +54,7 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
     assert [len(turn.models) for turn in run.turns] == [6, 3]  # those of the agent that is a tool, too
 
 
+@pytest.mark.long
 def test_an_agent_that_asks_with_other_arguments_has_changed(kept: Path, tmp_path: Path) -> None:
     """The first such call is shown beside the golden's, and the recording cannot go on from there."""
     run = the_run(verify(kept, agents_dir=agents(tmp_path, LOWER)))
@@ -89,7 +90,7 @@ def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path
     assert "tool check " in found.evidence[0]
 
 
-@pytest.mark.parametrize("models", ["real", "recorded"])
+@pytest.mark.parametrize("models", [pytest.param("real", marks=pytest.mark.long), "recorded"])
 @pytest.mark.parametrize(
     ("change", "told"),
     [

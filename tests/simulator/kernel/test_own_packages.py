@@ -69,6 +69,7 @@ def test_an_agent_with_the_name_of_a_package_of_the_studio_plays(tmp_path: Path)
     config.kernels.end()
 
 
+@pytest.mark.long
 def test_a_folder_of_eval_sets_or_a_second_studio_hides_nothing_of_the_studio(tmp_path: Path) -> None:
     """A project that uses the package gets it, where a folder of its own has the name and holds no code."""
     file = tmp_path / "configs.py"

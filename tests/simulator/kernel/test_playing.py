@@ -70,6 +70,7 @@ def play(simulation: RemoteSimulation | Simulation) -> None:
     assert simulation.answer(simulation.pending[0], said("It is shipped."), wait=PATIENCE)
 
 
+@pytest.mark.long
 def test_the_same_turn_gives_the_same_facts_here_and_there(home: Path, remote: RemoteSimulation) -> None:
     """But for the times and the ids of the session, all that the journals hold is equal."""
     (home / "kernel_desk" / "ran.txt").unlink(missing_ok=True)  # another test may have run the real tool

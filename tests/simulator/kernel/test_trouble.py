@@ -177,6 +177,7 @@ def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
         config_of(project(tmp_path, "import time\ntime.sleep(1000)\n"))
 
 
+@pytest.mark.long
 def test_two_projects_whose_modules_have_one_name(tmp_path: Path) -> None:
     """A project may be called `app`, as Google's own are, and bring helpers that others have too."""
     configs = []

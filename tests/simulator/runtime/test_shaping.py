@@ -79,6 +79,7 @@ def test_data_that_cannot_be_used_is_refused_and_changes_nothing(text: str) -> N
         assert sim.environment.now.data == DATA
 
 
+@pytest.mark.long
 def test_an_edit_is_a_fact_that_the_waiting_draft_follows_and_an_undo_takes_back() -> None:
     """A changed cell counts at once, also for a call that waits; undo brings back the world and the draft."""
     with opened(shop()) as sim:

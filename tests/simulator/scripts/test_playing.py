@@ -100,6 +100,7 @@ def test_where_the_script_has_no_answer_it_ends(otherwise: str) -> None:
     assert "- agent: order_desk\n  text: " in waits.snippet
 
 
+@pytest.mark.long
 def test_players_answer_what_the_script_does_not() -> None:
     """The script's answers come first; then the draft, the real tool, or whoever takes over from there on."""
     calls = [[call("find_order", order_id=f"A-{number}")] for number in range(3)]

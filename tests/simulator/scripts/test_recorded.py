@@ -89,6 +89,7 @@ def test_equal_calls_that_were_answered_the_other_way_round_keep_their_answers()
         assert "call_id" not in write_script(script_of(simulation))
 
 
+@pytest.mark.long
 def test_agents_side_by_side_speak_in_the_order_in_which_they_did() -> None:
     """The one whose tool was answered first goes on first, though it was asked last."""
 

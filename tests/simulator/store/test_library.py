@@ -242,6 +242,7 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
     assert store.import_(text, "you", keeps_id=False).session_id != "session"
 
 
+@pytest.mark.long
 @for_each(
     ("change", "reason"),
     [

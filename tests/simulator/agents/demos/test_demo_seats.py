@@ -82,6 +82,7 @@ def test_the_model_takes_over_from_a_person_in_the_middle_of_a_turn() -> None:
     assert "cancelled order A-1001" in last_words(session)
 
 
+@pytest.mark.long
 def test_the_model_goes_on_after_a_turn_that_a_person_spoke() -> None:
     """What a person said in the agent's seat is part of the talk: "it" is the order that they named."""
     seats = Seats(agents={"*": "person"})

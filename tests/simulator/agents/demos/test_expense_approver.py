@@ -35,6 +35,7 @@ def decision(session: Any) -> dict[str, Any]:
     return Decision.model_validate_json(last_words(session)).model_dump(mode="json")
 
 
+@pytest.mark.long
 def test_a_report_in_words_and_one_in_json_lead_to_the_same_calls() -> None:
     """Arguments are nested and hold enums; both forms of the input say the same."""
     lines = [

@@ -51,6 +51,7 @@ def test_each_random_draft_fits_its_schema(seeds: range) -> None:
         assert copied(made.value) == made.value, seed
 
 
+@pytest.mark.long
 def test_the_witnesses_of_the_fuzz_fit_their_schemas() -> None:
     """Each random schema really has a value, so no draft can be excused."""
     for seed in range(0, CASES, 80):

@@ -58,6 +58,7 @@ def test_a_dead_server_is_asked_three_times_and_a_refusal_or_a_silence_once() ->
     assert said_.reason.endswith("0.2 s (1 attempt)")
 
 
+@pytest.mark.long
 def test_a_retry_that_succeeds_is_the_message() -> None:
     """The answer after a failure counts, and the configuration that was given is not written into."""
     config = {"model_configuration": {"temperature": 0.5, "http_options": {"headers": {"x-a": "b"}}}}

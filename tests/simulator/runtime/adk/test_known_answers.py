@@ -81,6 +81,7 @@ def test_a_list_that_is_made_later_is_a_list(
     assert (makes, later.is_unread, type(made(later))) == ([1], False, list)
 
 
+@pytest.mark.long
 def test_callbacks_and_plugins_find_all_that_they_found_before() -> None:
     """Where an agent's callback or a plugin looks at what a model is shown, it is a plain list, the same in each execution."""
     seen: list[Any] = []

@@ -112,6 +112,7 @@ def contents(facts: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.long
 def test_without_a_rule_or_a_player_the_agent_runs_and_no_fact_says_so() -> None:
     """As ever: its own tool asks, and its answer is ADK's."""
     with played(opened(desk(), rules=[rule(DOWN, tool_name="*")])) as sim:

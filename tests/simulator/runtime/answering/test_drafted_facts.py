@@ -82,6 +82,7 @@ def value(outcome: Outcome) -> Any:
     return outcome.value
 
 
+@pytest.mark.long
 def test_an_error_names_the_thing_that_was_asked_for_and_no_other() -> None:
     """A typed tool keeps the asked id where its own shape can say an error, and gives ADK's error where it cannot, each time."""
     short, long, *again = answers(

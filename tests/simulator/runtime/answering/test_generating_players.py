@@ -140,6 +140,7 @@ def test_a_player_that_cannot_play_leaves_the_call_to_the_person() -> None:
         assert sim.answer(request, {"order_id": "A", "sku": "mug", "quantity": 2}, wait=PATIENCE)
 
 
+@pytest.mark.long
 def test_a_resumed_session_asks_no_model_again() -> None:
     """Answers and drafts of a model are facts: the journal alone brings both back."""
     agent = agent_of([MUG], [call("find_order", order_id="T-1")], tools=TOOLS)

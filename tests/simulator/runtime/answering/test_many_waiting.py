@@ -72,6 +72,7 @@ def test_as_many_drafts_are_made_as_calls_are_answered(waiting: Simulation, made
     assert made.count("candidates") == 0
 
 
+@pytest.mark.long
 def test_each_draft_that_is_looked_at_is_made_once_until_something_changes(
     waiting: Simulation, made: list[str]
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_model_that_cannot_be_asked_is_a_reason(
     assert done.reason in told.words
 
 
+@pytest.mark.long
 def test_a_model_is_made_of_its_name_with_the_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """ADK's registry resolves it; another environment gives another client, and an old model is not asked to think."""
     gemini = PROVIDERS["google-genai"]

@@ -70,6 +70,7 @@ def session(*says: Any, waits: list[float] | None = None, **more: Any) -> Simula
     return simulation
 
 
+@pytest.mark.long
 def test_a_retry_is_shown_while_it_is_waited_for_and_the_wait_can_be_stopped() -> None:
     """What is at work names the model and not the tool, the error, the wait and the number of the try; Stop ends it at once."""
     with session(GOOD, waits=[25.0] * 3) as sim:

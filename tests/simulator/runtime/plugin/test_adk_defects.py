@@ -102,6 +102,7 @@ def test_4_what_crashes_a_run(broken: str) -> None:
     assert stage.ours.calls()[0].provenance.source == "generated"
 
 
+@pytest.mark.long
 def test_9_a_partial_answer_erases_what_was_known() -> None:
     """After a cancellation that says the status only, ADK has forgotten the item; here it is still there."""
 

@@ -95,6 +95,7 @@ def test_a_schema_that_is_none_is_refused() -> None:
 # ---------------------------------------------------------------- beyond them
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("registry", "temperature"), [(None, 68), (StateRegistry(max_tool_call_cache_size=2), 80)]
 )
@@ -158,6 +159,7 @@ def test_in_a_played_session_its_schema_and_state_hold_whoever_answers(player: s
         ] == (["humidity 45%", "hvac_controller"] if player == "model" else [])
 
 
+@pytest.mark.long
 def test_in_a_played_session_its_state_is_that_of_the_journal() -> None:
     """After an undo and in another process the environment knows the calls that the journal holds, and no others."""
     hot = {"temperature": 80.0, "mode": "heat", "status": "success"}

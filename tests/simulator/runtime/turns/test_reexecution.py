@@ -38,8 +38,8 @@ _OPENING = 3
 
 
 _BASIC = {
-    "held": {"plain", "confirmed", "parallel_calls", "agent_tool", "raised_answers"},
-    "real": {"plain", "transferred", "state_and_files", "writing_callbacks"},
+    "held": {"plain", "confirmed", "agent_tool"},
+    "real": {"state_and_files", "writing_callbacks"},
 }
 """The shapes that stand for the others, by who plays."""
 
