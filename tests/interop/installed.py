@@ -76,7 +76,6 @@ def by_pipx(wheel: Path, folder: Path) -> Path:
         wheel,
         PIPX_HOME=str(folder / "home"),
         PIPX_BIN_DIR=str(folder / "bin"),
-        PIP_NO_COMPILE="1",
     )
     return folder / "bin" / "golden-trace"
 
