@@ -194,7 +194,6 @@ def test_a_fact_is_taken_or_refused_whole(begun: bool, facts: list[Fact]) -> Non
         assert SimulationSession.model_validate(journal.session().model_dump()) == journal.session()
 
 
-@pytest.mark.long
 @given(_some, st.data())
 def test_the_head_moves_to_each_fact_and_branches_there(facts: list[Fact], data: st.DataObject) -> None:
     """At each fact the session is what it was when the fact was new; appending there leaves the other branch whole."""
@@ -325,7 +324,6 @@ def test_a_journal_is_written_while_it_grows() -> None:
     assert Journal.from_json(written[-1]).to_json() == written[-1]
 
 
-@pytest.mark.long
 @given(_some, st.data())
 def test_a_fork_of_a_fold_goes_its_own_way(facts: list[Fact], data: st.DataObject) -> None:
     """What one of two forks takes in, the other does not see, whether or not the timeline was read before."""

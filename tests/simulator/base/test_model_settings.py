@@ -100,7 +100,6 @@ def test_a_document_is_read_wherever_it_configures_a_model() -> None:
     }
 
 
-@pytest.mark.long
 def test_a_document_that_is_nested_deeper_than_python_calls_is_read() -> None:
     """A text of brackets is no way to end the program."""
     document: Any = {"model_configuration": {"http_options": {"base_url": "x"}}}
