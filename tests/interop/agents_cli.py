@@ -5,7 +5,6 @@ Runs in the studio's own environment; `agents-cli` has one of its own, made by `
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,10 +43,8 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project made as Google's documentation says, with an environment of its own."""
-    folder, name = tmp_path_factory.mktemp("projects"), "my-agent"
+def created(folder: Path, name: str) -> Path:
+    """Make a project as Google's documentation says, with an environment of its own."""
     agents_cli(
         "create",
         name,
@@ -60,6 +57,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     run(HERE / "uv", "sync", "--quiet", cwd=folder / name)
     return folder / name
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One such project."""
+    return created(tmp_path_factory.mktemp("projects"), "my-agent")
 
 
 @pytest.fixture
@@ -97,18 +100,9 @@ def test_it_is_played_exported_and_verified(studio: Studio, project: Path) -> No
     assert "1 passed" in run(HERE / "golden-trace", "verify", path, cwd=project.parent)
 
 
-def copied(project: Path, folder: Path) -> Path:
-    """Make another project of one: its files, and an environment of its own that holds the same packages."""
-    shutil.copytree(project, folder, ignore=shutil.ignore_patterns(".venv"))
-    run(HERE / "uv", "venv", "--quiet", "--python", project / ".venv" / "bin" / "python", cwd=folder)
-    ((here,), (there,)) = (home.glob(".venv/lib/python*/site-packages") for home in (folder, project))
-    (here / "the_same.pth").write_text(f"{there}\n")
-    return folder
-
-
 def test_two_such_projects_are_played_at_once(project: Path, tmp_path: Path) -> None:
     """Both hold a package `app` with modules of the same names; each has its own environment."""
-    other = copied(project, tmp_path / "other-agent")
+    other = created(tmp_path, "other-agent")
     code = other / "app" / "agent.py"
     code.write_text(code.read_text().replace("90 degrees and sunny", "10 degrees and snowing"))
     drafts = []

