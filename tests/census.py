@@ -27,6 +27,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from simulator.base import python_source
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("app", "evalset", "simulator")
 MOST_LINES = 40
@@ -78,7 +80,8 @@ def uncollected() -> Iterator[None]:
 @uncollected()
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file, read once in a process."""
-    return ast.parse(path.read_text())
+    tree: ast.Module = python_source.parsed(path.read_text())
+    return tree
 
 
 @cache

@@ -12,6 +12,13 @@ from tests.census import PACKAGES, ROOT, House
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MOST_FILES = 25
 SHORTEST_WORDS = 60
+PARSES = (
+    "simulator/base/python_source.py",
+    "tests/mutants/drawing.py",
+    "tests/quick.py",
+    "tests/simulator/runtime/answering/test_anything_raised.py",
+)
+"""The modules that call `ast.parse`: the one that makes it safe, two that run before anything else does, and that one's own test."""
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +87,14 @@ def test_what_contributing_points_to_is_there() -> None:
     paths = set(re.findall(r"`((?:app|evalset|simulator|tests)/[\w./-]+)`", CONTRIBUTING))
     assert len(paths) > 40
     assert sorted(path for path in paths if not (ROOT / path).exists()) == []
+
+
+def test_source_is_read_in_one_place() -> None:
+    """Elsewhere a traceback that is written meanwhile makes it fail, by chance (`python_source.parsed` tells how)."""
+    files = [file for folder in (*PACKAGES, "tests") for file in sorted((ROOT / folder).rglob("*.py"))]
+    found = [
+        str(file.relative_to(ROOT))
+        for file in files
+        if re.search(r"\bast\.parse\(|\bfrom ast import", file.read_text())
+    ]
+    assert sorted(found) == sorted(PARSES)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simulator.agents.environment_data import DATA_FILES
+from simulator.base.python_source import parsed
 
 if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
@@ -83,7 +84,7 @@ def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
     for file in () if place is None else _files(place):
         if file.suffix == ".py":
             with suppress(OSError, SyntaxError, ValueError, RecursionError):
-                yield from ast.walk(ast.parse(file.read_bytes()))
+                yield from ast.walk(parsed(file.read_bytes()))
 
 
 def _variables_in(node: ast.AST) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
@@ -60,14 +59,6 @@ class Load:
             f"p50 {median(self.waited):.0f} ms, p95 {quantiles(self.waited, n=20)[-1]:.0f} ms, "
             f"processor {self.processor:.1f} ms each, {self.share:.0%} of a core"
         )
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Wait for no log lines."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import tracemalloc
-from collections.abc import Iterator
 from statistics import median
 from time import perf_counter
 
-import pytest
 from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
 from google.genai import types
@@ -37,13 +34,6 @@ _TYPES = {
     "is_express": "boolean",
     "tax_rate": "number",
 }
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def large_schema() -> JsonObject:

@@ -5,8 +5,6 @@ The peer is the same agent in this process. Bars are held to the best or the mid
 
 from __future__ import annotations
 
-import gc
-import logging
 import resource
 import subprocess
 import sys
@@ -41,15 +39,6 @@ _IMPORT = "from google.adk.agents import LlmAgent; from google.adk.runners impor
 PAUSED, DESCRIPTORS, MOST_KIB_PAUSED = 1_000, 1_024, 400
 """So many sessions of an agent wait for a person, with so many file descriptors; each may take so much, in both processes."""
 SMALLEST = {"STEPS": 2, "STARTS": 1, "PAUSED": 3}
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Wait for no log lines."""
-    logging.disable(logging.CRITICAL)
-    gc.collect()
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import logging
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -51,14 +50,6 @@ STEPS, MOST_OF_ANSWERS = 30, 0.5
 WARM, ROUNDS = 20, 3
 """So many sessions come before what is measured, and so many rounds are."""
 SMALLEST = {"PAUSED": 4, "WARM": 2, "ROUNDS": 1, "LENGTHS": (1, 2), "STEPS": 4}
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Wait for no log lines."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

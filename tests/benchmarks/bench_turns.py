@@ -10,7 +10,6 @@ moves the ratio by some hundredths. At 1.15 chance decided.
 from __future__ import annotations
 
 import gc
-import logging
 import statistics
 import sys
 import time
@@ -73,14 +72,11 @@ def agent_with(calls: int) -> LlmAgent:
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Let neither side wait for log lines."""
-    logging.disable(logging.CRITICAL)
-    gc.collect()
+def _frozen() -> Iterator[None]:
+    """Let the collector of garbage look at nothing that was there before."""
     gc.freeze()
     yield
     gc.unfreeze()
-    logging.disable(logging.NOTSET)
 
 
 Timed = tuple[float, float]

@@ -7,6 +7,7 @@ so; all else is asserted. What drives a browser is left out: each names the stor
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def _sizes(request: pytest.FixtureRequest) -> Iterator[None]:
             for name, size in getattr(request.module, "SMALLEST", {}).items():
                 patch.setattr(request.module, name, size)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Wait for no log lines, and for no garbage of others."""
+    logging.disable(logging.CRITICAL)
+    gc.collect()
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from simulator.base.python_source import parsed
 from tests.simulator.base.rows import for_each
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ LONGEST = 120
 @cache
 def named_in(path: str) -> dict[str, bool]:
     """Return the tests of a file by their names, and whether a mark of each, or of the file, may skip it."""
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    tree = parsed((ROOT / path).read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     whole = " ".join(
         ast.unparse(node)

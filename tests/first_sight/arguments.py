@@ -9,6 +9,8 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
+from simulator.base.python_source import parsed
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Classes: TypeAlias = dict[str, ast.ClassDef]
 T = TypeVar("T")
@@ -162,7 +164,7 @@ def _kind(annotation: ast.expr) -> str:
     """Return the name of a type, without `Optional`, `Annotated` and `| None`."""
     match annotation:
         case ast.Constant(value=str(text)):
-            return _kind(ast.parse(text, mode="eval").body) if text.isidentifier() or "[" in text else text
+            return _kind(parsed(text, "eval").body) if text.isidentifier() or "[" in text else text
         case ast.Subscript(value=ast.Name(id="Optional" | "Union" | "Annotated"), slice=inner):
             return _kind(inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
         case ast.Subscript(value=value):

@@ -19,6 +19,7 @@ from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.runtime.adk.source_text import project_of, source_of_file
 from simulator.runtime.turns.request_views import describe_tool
@@ -94,7 +95,7 @@ def constants(code: FunctionSource) -> Sequence[Any]:
     found: list[Any] = []
     for module in (code.module, *code.project.values()):
         try:
-            tree = ast.parse(module.text)
+            tree = parsed(module.text)
         except (SyntaxError, ValueError, RecursionError):
             continue
         found.extend(node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from simulator.base.python_source import parsed
+
 _FOREIGN = frozenset({"site-packages", ".venv", "venv", "node_modules", ".git", "__pycache__"})
 
 
@@ -108,7 +110,7 @@ class Checkout:
         try:
             text = (self.root / path).read_bytes().decode()
             with warnings.catch_warnings(action="ignore"):
-                return File(path, text, ast.parse(text))
+                return File(path, text, parsed(text))
         except (OSError, SyntaxError, ValueError, RecursionError):
             return None
 

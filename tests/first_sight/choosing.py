@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from simulator.base.python_source import parsed
 from tests.first_sight.arguments import Classes, chosen
 from tests.first_sight.checkouts import Checkout, File
 from tests.first_sight.finding import Found, digest, is_test, tools_of
@@ -192,7 +193,7 @@ def _written(texts: list[str], name: str) -> list[ast.Call]:
             at = line.find(f"{name}(")
             for end in (index for index, sign in enumerate(line) if sign == ")" and 0 <= at < index):
                 try:
-                    read = ast.parse(line[at : end + 1], mode="eval").body
+                    read = parsed(line[at : end + 1], "eval").body
                 except (SyntaxError, ValueError):
                     continue
                 if isinstance(read, ast.Call):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import Hole, Module
 from tests.first_sight import measuring
 from tests.first_sight.arguments import Function
@@ -68,7 +68,7 @@ def test_fields_of_a_declared_schema_have_a_source() -> None:
 def test_a_tool_is_declared_from_its_text() -> None:
     """The declaration is ADK's own; types that the text does not explain stand for objects."""
     text = "def find(city: str, options: Options, tool_context: ToolContext, days: int = DAYS) -> dict:\n    '''Find it.'''\n    return open('x')\n"
-    function: Any = ast.parse(text).body[0]
+    function: Any = parsed(text).body[0]
     found: Function = function
     declaration = declared(found)
     assert (declaration.name, declaration.description) == ("find", "Find it.")

@@ -48,8 +48,8 @@ _HAS_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAni
 _AT_REST = (
     '[data-testid="stApp"][data-test-connection-state="CONNECTED"][data-test-script-state="notRunning"]'
 )
-"""The page, while its script does not run. It is waited for as a part that comes: each look of an `expect` that finds something else describes all
-of the page for its error, which takes the page a tenth of a second."""
+"""The page, while its script does not run. `expect` is slow here: each time it looks and finds something else, it describes the whole page for its
+error, which takes the page a tenth of a second."""
 
 _STANDS_STILL = """async (part) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));

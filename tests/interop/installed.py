@@ -25,7 +25,7 @@ INSTALL_SECONDS = 900
 def run(*command: str | Path, folder: Path | None = None, **environment: str) -> str:
     """Run a program, in a folder; it has to succeed. Returns what it says.
 
-    Pip shall compile nothing: a fifth of all that it would compile is imported, and compiled then.
+    Pip compiles nothing: what is imported is compiled then.
     """
     done = subprocess.run(
         [str(each) for each in command],

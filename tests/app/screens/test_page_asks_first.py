@@ -12,6 +12,7 @@ import pytest
 import app
 from app.live.live_sessions import registry
 from app.screens.sidebar_panel import SHOWN_SESSIONS
+from simulator.base.python_source import parsed
 from simulator.facts import Provenance
 from simulator.seats.requests import CodeRequest
 from tests.app.fakes import FakeSimulation, model_request, put_live, tool_request
@@ -99,7 +100,7 @@ SAFE = frozenset({"literal", "show_json", "write_json"})
 
 def _bare(source: str) -> Iterator[str]:
     """Yield each body whose text is neither the module's own words nor made safe in the same line."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         shown, drawn = node.args[0], node.func.attr in BODIES

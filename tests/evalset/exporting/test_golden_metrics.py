@@ -23,6 +23,7 @@ from evalset.exporting.judged_turns import METRICS, metric_files
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from simulator.base.json_values import same
+from simulator.base.python_source import parsed
 from tests.evalset.recorded.test_files import objects
 from tests.evalset.recorded.test_tolerances import drawn, tolerance
 
@@ -114,7 +115,7 @@ def test_they_need_the_standard_library_alone() -> None:
     """Each file can be read anywhere, and the configuration names each of them."""
     files = metric_files()
     for name in METRICS:
-        tree = ast.parse(files[f"{name}.py"])
+        tree = parsed(files[f"{name}.py"])
         imported = {
             node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
             for node in ast.walk(tree)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Hole, Module, Outcome, Sketch
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.environment.evidence.programs import Program, copied_arguments
@@ -116,7 +117,7 @@ def function_of(text: str, name: str = "tool", **more: Any) -> FunctionSource:
     """Return where a function of a module is written."""
     text = textwrap.dedent(text)
     with warnings.catch_warnings(action="ignore"):
-        tree = ast.parse(text)
+        tree = parsed(text)
     found = [
         one
         for one in ast.walk(tree)

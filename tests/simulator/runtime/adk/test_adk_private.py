@@ -48,6 +48,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 import simulator
+from simulator.base.python_source import parsed
 from simulator.runtime.adk import adk_private
 from simulator.runtime.adk.boundaries import seat_tool
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
@@ -499,7 +500,7 @@ def test_no_other_module_imports_what_adk_does_not_promise() -> None:
     found = [
         f"{path.relative_to(root)}: {node.module}"
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path.read_text()))
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").startswith("google.adk")
         and any(

@@ -25,6 +25,7 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import FunctionNode
 
+from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import FunctionSource, Hole
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.runtime.adk import source_text, tool_code
@@ -179,7 +180,7 @@ def reason(tool: object) -> str:
 
 def definition(code: FunctionSource) -> ast.AST:
     """Return what stands at the line of a code, as the reader of the source finds it."""
-    for node in ast.walk(ast.parse(code.module.text)):
+    for node in ast.walk(parsed(code.module.text)):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 name, line = node.name, min([node.lineno, *(each.lineno for each in node.decorator_list)])
