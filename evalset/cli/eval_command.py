@@ -273,7 +273,7 @@ def _environment(given: argparse.Namespace) -> tuple[Path, RecordedEnvironment |
 
 def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: PlannedRun) -> tuple[str, str]:
     """Decide who answers for the models, and say it."""
-    from evalset.recorded.recorded_turns import needs_no_model  # noqa: PLC0415 - as above
+    from evalset.recorded.recorded_turns import needs_no_model, written_turns  # noqa: PLC0415 - as above
     from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
@@ -290,7 +290,13 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
         return given.models, f"{given.models} models (as requested)"
     reason = model_reachability(config)
     if not reason:
-        return "real", "the agent's own models (all are reachable)"
+        written = next((eval_id for eval_id, case in found if case and written_turns(case)), "")
+        more = (
+            f"; a person or a script wrote moves of {written}, and --models recorded replays those"
+            if written
+            else ""
+        )
+        return "real", f"the agent's own models (all are reachable{more})"
     if not lacking:
         return "recorded", f"recorded model turns ({reason})"
     return "real", f"the agent's own models (not all cases have recorded model turns, although {reason})"

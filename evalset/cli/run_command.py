@@ -311,7 +311,8 @@ def _check_played(played: Played, script: ScriptText, path: Path, *, has_termina
     if script.script.otherwise == "ask":
         first = played.waits[0]
         nobody = "" if has_terminal else "Standard input is not a terminal, so you cannot be asked. "
-        told.append(f"{nobody}Add a line like this under {'.'.join(map(str, first.place))}:\n{first.snippet}")
+        where, lines = first.to_paste(script.script)
+        told.append(f"{nobody}{where}:\n{lines}")
     raise Ends(NO_ANSWER, "\n".join([*told, "nothing was written"]))
 
 

@@ -23,6 +23,15 @@ def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
     return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
 
 
+def written_turns(recorded: RecordedCase) -> frozenset[int]:
+    """Return the numbers of the turns, from 0, in which a person or a script wrote or edited what a model would say."""
+    return frozenset(
+        number
+        for number, turn in enumerate(recorded.turns)
+        if any(model.author.source in {"written", "edited"} for model in turn.models)
+    )
+
+
 def needs_no_model(recorded: RecordedCase) -> bool:
     """Return whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
     if any(turn.models for turn in recorded.turns):

@@ -25,11 +25,18 @@ CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped", "skipped
 Players: TypeAlias = Literal["real", "recorded"]
 What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
 Verdict: TypeAlias = Literal[
-    "agent_changed", "differs_from_trace", "golden_stale", "environment_changed", "user_changed", "varies"
+    "agent_changed",
+    "differs_from_moves",
+    "differs_from_trace",
+    "golden_stale",
+    "environment_changed",
+    "user_changed",
+    "varies",
 ]
 Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
 VERDICTS: Mapping[Verdict, str] = {
     "agent_changed": "The agent changed",
+    "differs_from_moves": "The agent and the written moves differ",
     "differs_from_trace": "The agent and the trace differ",
     "golden_stale": "The golden was edited",
     "environment_changed": "The agent's tools changed",
@@ -37,6 +44,8 @@ VERDICTS: Mapping[Verdict, str] = {
     "varies": "Differs in each run",
 }
 """What a person reads for each verdict."""
+OF_THE_AGENT = frozenset[Verdict]({"agent_changed", "differs_from_moves", "differs_from_trace"})
+"""The verdicts on what the agent does."""
 
 
 class Check(Value):
@@ -314,7 +323,7 @@ def _among(case: CaseResult) -> CaseResult:
     told = {"verdict": "varies", "action": "tolerate", "sentence": _AMONG}
     runs = [
         run.model_copy(update={"divergence": run.divergence.model_copy(update=told)})
-        if run.divergence is not None and run.divergence.verdict in {"agent_changed", "differs_from_trace"}
+        if run.divergence is not None and run.divergence.verdict in OF_THE_AGENT
         else run
         for run in case.runs
     ]

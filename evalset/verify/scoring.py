@@ -9,6 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
+from evalset.recorded.recorded_turns import written_turns
 from evalset.recorded.recording import RecordedModelTurn, end_state, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
@@ -102,8 +103,8 @@ async def scored(
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
     if not passed and not replay.unasked:
-        compared = _compared(found, criteria, each)
-        divergence, edited = await _verdict(each, expected, replay, compared._replace(inner=inner), again)
+        compared = _compared(found, criteria, each)._replace(inner=inner)
+        divergence, edited = await _verdict(each, expected, replay, compared, again, models=models)
     return RunResult(
         number=number,
         passed=passed,
@@ -127,6 +128,8 @@ async def _verdict(
     replay: CaseReplay,
     compared: Compared,
     again: Again,
+    *,
+    models: Players,
 ) -> tuple[Divergence | None, tuple[str, ...]]:
     """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
     golden = _with_state([*map(steps_of, expected)], expected_state(each))
@@ -140,7 +143,8 @@ async def _verdict(
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
-        raised="" if replay.unrecorded else replay.error
+        raised="" if replay.unrecorded else replay.error,
+        written=written_turns(each.recorded) if models == "real" else frozenset(),
     )
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])

@@ -33,6 +33,7 @@ class Evidence(NamedTuple):
         declared: Whether it is recorded how the tools were declared.
         raised: The error that the run ended with; empty where it came to its end.
         is_partial: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
+        written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -47,6 +48,7 @@ class Evidence(NamedTuple):
     declared: bool = True
     raised: str = ""
     is_partial: bool = False
+    written: frozenset[int] = frozenset()
     unset: tuple[str, ...] = ()
 
 

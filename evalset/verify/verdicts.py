@@ -255,6 +255,11 @@ def _environment(
 
 _MAY_BE_UNCHANGED = "The agent may be unchanged: the trace does not contain the versions and the environment variables that it was made with. "
 
+_WRITTEN = (
+    "The agent may be unchanged: a person or a script wrote its moves in the recording, and its own model answered now. "
+    "To replay the written moves, choose the recorded models (`--models recorded`). "
+)
+
 _UNSET = "the agent's code reads environment variables that are not set here: "
 
 
@@ -278,8 +283,7 @@ def _agent(
     theirs = divergence.pairs[0].actual
     has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
     done = "ends with an error" if has_stopped else does(divergence)
-    verdict: Verdict = "differs_from_trace" if evidence.is_partial else "agent_changed"
-    unsure = _MAY_BE_UNCHANGED if evidence.is_partial else ""
+    verdict, unsure = _of_the_agent(divergence, evidence)
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
     if is_whole and not is_inner:
         sentence = f"The agent {done}. {unsure}If this is intended, accept it as the new golden. Otherwise fix the agent."
@@ -287,6 +291,15 @@ def _agent(
     ended = "" if is_whole else ", and the replay cannot continue from there"
     sentence = f"The agent {done}{ended}. {unsure}If this is intended, re-record from this step. Otherwise fix the agent."
     return _Judgement(verdict, "open", sentence, told)
+
+
+def _of_the_agent(divergence: Divergence, evidence: Evidence) -> tuple[Verdict, str]:
+    """Return the verdict on what the agent does, and what is not known of it."""
+    if evidence.is_partial:
+        return "differs_from_trace", _MAY_BE_UNCHANGED
+    if any(turn <= divergence.turn for turn in evidence.written):
+        return "differs_from_moves", _WRITTEN
+    return "agent_changed", ""
 
 
 def does(divergence: Divergence) -> str:

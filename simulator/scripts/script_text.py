@@ -14,7 +14,7 @@ from simulator.base.json_values import JsonObject, place_words
 from simulator.base.validation_words import InputError, complaint, flaws, validated
 from simulator.scripts import script, script_lines
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
-from simulator.seats.requests import CodeRequest, ModelRequest, Request
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolDeclaration
 from simulator.session import OpenCall
 
 
@@ -155,12 +155,26 @@ def _turns(turns: Any) -> str:
 # Writes the lines that a script lacks, ready to be pasted: for a request that waits, or for a call that the user has to answer.
 
 
+_MOST_TOOLS = 12
+"""So many tools of an agent are shown with their arguments; the others by their names."""
+
+
 class Waits(Value):
     """What the script has no answer to: `words` say what waits, `snippet` is YAML to be pasted at `place`."""
 
     place: Place
     words: str
     snippet: str
+
+    def to_paste(self, script: Script) -> tuple[str, str]:
+        """Return where in a script to paste what, so that the script is valid after it."""
+        if self.place[-1] != "moves":
+            return "Add a turn like this under turns", self.snippet
+        path, turn = ".".join(map(str, self.place)), self.place[1]
+        has_moves = isinstance(turn, int) and turn < len(script.turns) and script.turns[turn].moves
+        if has_moves:
+            return f"Add a line like this under {path}", self.snippet
+        return f"Add lines like these to turns.{turn}, as far in as its other keys", f"moves:\n{self.snippet}"
 
 
 def waits_for(request: Request, turn: int) -> Waits:
@@ -204,8 +218,17 @@ def asked_about(call: OpenCall) -> str:
 
 
 def _tools_of(request: ModelRequest) -> str:
-    names = ", ".join(tool.name for tool in request.tools)
-    return f"# or calls: [{{name: ..., args: {{...}}}}] with one of {names}\n" if names else ""
+    shown, others = request.tools[:_MOST_TOOLS], request.tools[_MOST_TOOLS:]
+    names = ", ".join(tool.name for tool in others)
+    lines = [*map(_call_of, shown), *([f"with one of {names} as name"] if names else [])]
+    return f"# or, instead of the text, a call:\n{_commented(chr(10).join(lines))}" if lines else ""
+
+
+def _call_of(tool: ToolDeclaration) -> str:
+    """Return a call of a tool with the arguments that it requires."""
+    required = tool.parameters.get("required")
+    arguments = ", ".join(f"{name}: ..." for name in (required if isinstance(required, list) else []))
+    return " ".join(f"calls: [{{name: {tool.name}, args: {{{arguments}}}}}]".split())
 
 
 def _commented(text: str) -> str:

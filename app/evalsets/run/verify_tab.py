@@ -533,6 +533,7 @@ Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
 
 _COLORS = {
     "agent_changed": "orange",
+    "differs_from_moves": "orange",
     "differs_from_trace": "orange",
     "golden_stale": "violet",
     "environment_changed": "red",

@@ -140,13 +140,33 @@ def test_without_an_answer_it_says_what_to_paste(script: Path, out: Path, said: 
     assert re.search(f"{script}: line 5: turns.0.moves: .*find_order", told)
     assert not out.exists()
     assert "not a terminal" in told
-    snippet = told.partition("under turns.0.moves:\n")[2].partition("\nnothing was written")[0]
-    assert snippet.startswith("- tool: find_order\n")
-    indented = "".join(f"  {line}\n" for line in snippet.splitlines())
-    # The snippet gives the answer; the agent's own model plays on.
-    script.write_text(FINE.replace("generate", "fail\nagent: model") + "  moves:\n" + indented)
+    pasted = "".join(f"  {line}\n" for line in lines_of(told).splitlines())
+    assert pasted.startswith("  moves:\n  - tool: find_order\n")
+    # The lines give the answer; the agent's own model plays on.
+    script.write_text(FINE.replace("generate", "fail\nagent: model") + pasted)
     said(0, "--strict")
     assert len(cases(out)) == 1
+
+
+def lines_of(told: str) -> str:
+    """Return the lines that are to be pasted."""
+    return re.split("(?:other keys|under turns.*):\n", told)[1].partition("\nnothing was written")[0]
+
+
+def test_moves_that_a_person_writes_are_told_apart_from_the_agents_own(
+    script: Path, out: Path, said: Callable[..., str], ends: Ends
+) -> None:
+    """What is pasted makes a golden; where the agent's own model does something else, nobody says that the agent changed."""
+    script.write_text(HEAD + "agent: person\nturns:\n- say: Where is order A-1002?\n")
+    lines = lines_of(said(1))
+    assert "calls: [{name: find_order, args: {order_id: ...}}]" in lines
+    script.write_text(script.read_text() + "".join(f"  {line}\n" for line in lines.splitlines()))
+    said(0, "--strict", "--eval-id", "a")
+    written = ends(1, "verify", out, "--quiet").out
+    assert "The agent and the written moves differ: The agent calls find_order" in written
+    assert "--models recorded" in written
+    ends(0, "verify", out, "--quiet", "--models", "recorded")
+    assert "wrote moves of a, and --models recorded" in ends(1, "eval", "order_desk", out, "--quiet").out
 
 
 @pytest.mark.long
