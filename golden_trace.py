@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     import pytest
 
 _PACKAGES = Path(__file__).with_name("packages")
@@ -22,8 +24,10 @@ _PACKAGES = Path(__file__).with_name("packages")
 
 def main() -> int:
     """Run a command with the arguments of this process, and return its exit code."""
-    if _PACKAGES.is_dir():  # else this is a checkout, in which they lie beside this file
+    if _PACKAGES.is_dir():
         sys.path.insert(0, str(_PACKAGES))
+    else:
+        _offer_two_packages()
     from evalset.cli.exit_codes import as_program  # noqa: PLC0415 - only now it is certain whose `evalset` this is
 
     def run() -> int:
@@ -32,6 +36,27 @@ def main() -> int:
         return command()
 
     return as_program(run)
+
+
+def _offer_two_packages() -> None:
+    """Let a checkout offer no more than a wheel does: a project may have an `app` or `tests` of its own, and Python takes a folder without `__init__.py` last."""
+    found = importlib.util.find_spec("evalset")
+    if found is None or found.origin is None:
+        return
+    home = Path(found.origin).parents[1]
+
+    class Ours:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> ModuleSpec | None:
+            if name not in {"evalset", "simulator"}:
+                return None
+            folder = home / name
+            return importlib.util.spec_from_file_location(
+                name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+            )
+
+    sys.meta_path.insert(0, Ours)
+    sys.path[:] = [place for place in sys.path if Path(place) != home]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

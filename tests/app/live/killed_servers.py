@@ -109,6 +109,9 @@ class Person(PageClient):
         """The number of steps that were shown: by this server, and by the one before."""
         self.typed: dict[str, list[str]] = {}
         """What may stand in each input: what stood there when a page was last drawn to its end, and what was typed since."""
+        self.next_message: list[str] = []
+        """What may stand in the next message: typed while the turn went on, which leaves no input for it until it ends."""
+        self.lost: list[str] = []
         self._texts_typed = self._typed_at = self.done = 0
         self._is_warned = False
 
@@ -137,8 +140,10 @@ class Person(PageClient):
             report.lost.append(
                 f"session {self.session_id} is not back after {_PATIENCE:g} s: {self.texts[-9:]}"
             )
-        elif lost := [*self._lost_steps(), *self._lost_texts(report)]:
-            report.lost += [f"session {self.session_id}: {each}" for each in lost]
+        else:
+            self.lost += [*self._lost_steps(), *self._lost_texts(report)]
+            self._look_for_next_message()
+        report.lost += [f"session {self.session_id}: {each}" for each in self.lost]
         report.seen["steps"] += self.before
         self.typed = {}
 
@@ -163,6 +168,9 @@ class Person(PageClient):
             ):  # it was sent, and the server was gone before its page was drawn to the end
                 continue
             report.seen["drafts"] += 1
+            if name.startswith("query_text") and not self.key("query_text"):
+                self.next_message = texts
+                continue
             is_aside = any(text and text in shown.replace("\\", "") for text in texts for shown in self.texts)
             if (found := self.inputs.get(name)) not in texts and not is_aside:
                 lost.append(
@@ -170,6 +178,16 @@ class Person(PageClient):
                     f"the page has {sorted(self.inputs)} and says {self.texts[-9:]}"
                 )
         return lost
+
+    def _look_for_next_message(self) -> None:
+        """Compare what was typed for the next message, once that has an input."""
+        name = self.key("query_text")
+        if self.next_message and name:
+            if (found := self.inputs[name]) not in self.next_message:
+                self.lost.append(
+                    f"{self.next_message!r} was typed for the next message, and {found!r} is there"
+                )
+            self.next_message = []
 
     def _at(self, url: str) -> None:
         self.before, self.most, self.inputs = 0 if self._is_warned else self.most, 0, {}
@@ -189,6 +207,7 @@ class Person(PageClient):
             else:
                 await self._send("accept_")
         elif self.key("query_send"):
+            self._look_for_next_message()
             await self._type(self.key("query_text"))
             if self._random.random() < 0.5:
                 await self._type(self.key("query_text"))

@@ -22,6 +22,7 @@ from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command
 from tests.evalset.ending import Ends
 from tests.harness.processes import REPOSITORY, completed, quiet_environment, serve
+from tests.harness.tiny_agent import write_tiny_agent
 
 _MAIN = "import sys; from golden_trace import main; sys.exit(main())"
 PROGRAM = Path(sys.executable).with_name("golden-trace")
@@ -193,6 +194,22 @@ def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: 
         assert (
             "Network URL" not in served.output
         )  # it listens on localhost alone, as the studio's configuration says
+
+
+@pytest.mark.process
+def test_a_project_has_an_app_of_its_own(tmp_path: Path) -> None:
+    """Also one without an `__init__.py`, which Python takes last: what the page is made of is none of the agent's modules."""
+    home = write_tiny_agent(tmp_path / "shop" / "app")
+    (home.parent / "prices.py").write_text("PRICES = {}\n")
+    source = (home / "agent.py").read_text()
+    (home / "agent.py").write_text(source.replace("\n\n", "\n\nfrom app.prices import PRICES\n", 1))
+    (tmp_path / "shop" / "pyproject.toml").touch()
+    script, out = tmp_path / "hi.yaml", tmp_path / "out.evalset.json"
+    script.write_text("format: golden-trace-studio/script\nversion: 1\nagent: person\nturns:\n- say: Hi\n")
+    command = (PROGRAM, "run", home, "--script", script, "--out", out)
+    done = completed(*command, environment=quiet_environment())
+    assert "Needed: a response of the agent" in done.stderr
+    assert done.returncode == 1
 
 
 DESK = str(REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.json")
