@@ -35,6 +35,7 @@ from evalset.replay.case_following import IncomingCall
 from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
+from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.load_advice import lacks_credentials
@@ -136,6 +137,7 @@ class _Replay:
             latencies=ways.latencies,
             name="verified_environment",
         )
+        self.environment.advice = f". {PLAY_RECORDED}" if any(turn.models for turn in recorded.turns) else ""
         self._sessions = WatchedSessions()
         self._runner = Runner(
             **_agent_of(config, [self.environment], ways.models),
@@ -245,6 +247,7 @@ class _Listening(HermeticEnvironment):
     """Replays what was recorded, and keeps what the agents' models answer, as a recording holds it."""
 
     restores_state = False  # the state is the golden's, which may have been edited
+    advice = ""
     _heard: tuple[RecordedModelTurn, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -272,7 +275,9 @@ class _Listening(HermeticEnvironment):
         """Keep why a model could not be asked; what the recording says in its place, it says itself."""
         if self._asks_models and not self.unasked:
             name = llm_request.model or "the model"
-            self.unasked = f"{callback_context.agent_name} could not ask {name}: {error_words(error)}"
+            self.unasked = (
+                f"{callback_context.agent_name} could not ask {name}: {error_words(error)}{self.advice}"
+            )
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""

@@ -24,6 +24,11 @@ NO_MODEL_TURNS = (
 )
 """Why a case cannot be verified with recorded models."""
 
+PLAY_RECORDED = (
+    "To replay the recorded model turns instead, choose the recorded models (`--models recorded`)."
+)
+"""What can be done where the agent's own models cannot be asked, or are not who made the golden."""
+
 UNCHECKED = frozenset({NO_GOLDEN, NOT_RECORDED, NO_MODEL_TURNS})
 """The errors of cases that have nothing to be checked against, though nothing is wrong with them."""
 

@@ -23,6 +23,7 @@ from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_edits
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, aligned, first_divergence
+from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Action, Divergence, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
 from evalset.verify.value_differences import value_differences
@@ -257,7 +258,7 @@ _MAY_BE_UNCHANGED = "The agent may be unchanged: the trace does not contain the 
 
 _WRITTEN = (
     "The agent may be unchanged: a person or a script wrote its moves in the recording, and its own model answered now. "
-    "To replay the written moves, choose the recorded models (`--models recorded`). "
+    f"{PLAY_RECORDED} "
 )
 
 _UNSET = "the agent's code reads environment variables that are not set here: "

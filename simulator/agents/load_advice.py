@@ -192,9 +192,9 @@ def _of_version(module: str, listing: Listing | None, python: Path) -> str:
     listed = _for_module(module, listing.needed) if listing else ""
     if module.startswith("google.adk"):
         listed = _adk_in(listing)
-    return (
-        f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}" if listed else ""
-    )
+    if not listed:  # what google-adk brings along comes in the version that its own version needs
+        return _of_old_adk("google.adk", listing)
+    return f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}"
 
 
 def _adk_in(listing: Listing | None) -> str:

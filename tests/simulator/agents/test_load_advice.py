@@ -83,7 +83,7 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
         (NO_NAME.format("thing.parts"), lists("thing==2"), "", " install thing==2"),
         *(
             (words, lists(pin), f"The project asks for {pin}. ", "needs google-adk 2.11 or newer")
-            for words in (NO_NAME.format("google.adk.agents"), "google.adk.new")
+            for words in (NO_NAME.format("google.adk.agents"), "google.adk.new", NO_NAME.format("mcp.client"))
             for pin in OLD_PINS
         ),
     ],
