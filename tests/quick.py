@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def _starts(file: Path) -> bool:
     if _MARKED.search(text):
         return True
     helpers = set()
-    for name in _imported(ast.parse(text)):
+    for name in imported(ast.walk(ast.parse(text))):
         if any(name == start or name.startswith(f"{start}.") for start in STARTS):
             return True
         if name.startswith("tests."):
@@ -45,8 +45,9 @@ def _starts(file: Path) -> bool:
     return any(_starts(helper) for helper in helpers - {file})
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the modules that a file imports, here and in its functions."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -281,12 +281,8 @@ def test_each_document_leads_to_all_others() -> None:
 
 
 def test_the_readme_stays_short() -> None:
-    """It is read to its end; what is longer has a document."""
+    """It is read to its end: what is longer has a document, and its table lists those in the order in which they are read."""
     assert len((ROOT / README).read_text().splitlines()) <= MOST_README_LINES
-
-
-def test_the_readme_lists_the_documents_in_their_order() -> None:
-    """The table at its end is the way to read on, and the order in which the commands run."""
     table = (ROOT / README).read_text().partition("## Read on")[2]
     assert tuple(re.findall(r"^\| \[[^\]]+\]\(([^)]+)\)", table, re.MULTILINE)) == DOCUMENTS[1:]
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.census import nodes, parsed
+from tests.quick import imported
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP_FOLDERS = {".ci", ".github", ".streamlit", "app", "evalset", "simulator", "tests"}
@@ -148,16 +149,6 @@ def test_the_base_installation_stays_light() -> None:
     assert set(project["optional-dependencies"]) == {"eval", "litellm", "mcp", "postgres"}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports, here and in its functions."""
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 THEIRS = {"evalset/cli/pytest_goldens.py": "pytest"}
 """What a file may import undeclared: that program itself loads the file, where somebody runs it."""
 
@@ -174,7 +165,7 @@ def test_each_import_is_declared() -> None:
         name: str(path.relative_to(ROOT))
         for path in sources()
         if path.relative_to(ROOT).parts[0] in {"app", "evalset", "simulator"}
-        for name in imported(path)
+        for name in imported(nodes(path))
         if name.partition(".")[0] not in ours | {THEIRS.get(str(path.relative_to(ROOT)), "")}
         and not distributions(name) & declared
     }
@@ -187,7 +178,7 @@ def test_only_what_draws_imports_streamlit() -> None:
         str(path.relative_to(ROOT)): path
         for path in sources()
         if path.relative_to(ROOT).parts[0] == "app"
-        and any(name.partition(".")[0] == "streamlit" for name in imported(path))
+        and any(name.partition(".")[0] == "streamlit" for name in imported(nodes(path)))
     }
     drawing = {
         name

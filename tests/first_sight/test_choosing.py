@@ -120,14 +120,10 @@ def test_arguments_come_from_examples_and_then_from_the_table(tmp_path: Path) ->
 
 
 def test_repositories_are_visited_in_an_order_that_nobody_chose() -> None:
-    """The order is that of a digest, and known owners are left out."""
+    """The order is that of a digest; known owners are left out, and in a second sample the repositories of the first."""
     names = ["b/agents", "google/adk-samples", "a/agents", "A/Agents", "c/agents"]
     assert [name.lower() for name in ordered(names)] == sorted(
         ["a/agents", "b/agents", "c/agents"], key=digest
     )
-
-
-def test_a_second_sample_asks_for_no_repository_of_the_first() -> None:
-    """Check which repositories are left out."""
     assert visited_before("tools.json") == []
     assert "adewumi0550/adk-demo" in visited_before("tools_second.json")
