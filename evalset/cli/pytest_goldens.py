@@ -61,7 +61,9 @@ class GoldensPlugin:
         """Collect a file that may hold cases."""
         if file_path.suffix != ".json" or not file_path.name.endswith(self._process.start()):
             return None
-        collector: pytest.Collector = GoldenFile.from_parent(parent, path=file_path, process=self._process)
+        # An agent's package is imported by its own process alone; what stands in a `Package`, pytest imports as well.
+        above = next(each for each in reversed(parent.listchain()) if not isinstance(each, pytest.Package))
+        collector: pytest.Collector = GoldenFile.from_parent(above, path=file_path, process=self._process)
         return collector
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

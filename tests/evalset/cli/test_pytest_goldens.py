@@ -72,7 +72,11 @@ def test_each_case_is_a_test_and_what_fails_shows_where(project: Path) -> None:
     """Passed, failed, skipped; what is no eval set is named with its place, as is its recording; the project's own test passes beside them."""
     evals = project / "tests" / "eval"
     scenarios = {"eval_set_id": "s", "eval_cases": [{"eval_id": "open", "conversation_scenario": SCENARIO}]}
-    (evals / "scenarios.evalset.json").write_text(json.dumps(scenarios))
+    (evals / "an-agent").mkdir()
+    (evals / "an-agent" / "__init__.py").write_text(
+        "from . import agent\n"
+    )  # which no other process can import
+    (evals / "an-agent" / "scenarios.evalset.json").write_text(json.dumps(scenarios))
     (evals / "broken.evalset.json").write_text('{"eval_set_id": "b", "eval_cases": [\n{]}')
     (evals / "newer.evalset.json").write_text(json.dumps({"eval_set_id": "n", "eval_cases": []}))
     (evals / "newer.environment.json").write_text(
