@@ -52,7 +52,7 @@ class EditedSet(NamedTuple):
 class EditedSets:
     """The work of everybody. Safe to use from several threads.
 
-    A set that nobody has edited is opened anew when its file has changed; one that somebody edits stays as they opened it.
+    A set in which nothing is unsaved is opened anew when its file has changed; one that somebody edits stays as they opened it.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class EditedSets:
 
     def _is_stale(self, edited: EditedSet) -> bool:
         work = edited.work
-        if work.is_changed or work.edits or work.undone:
+        if work.is_changed or work.undone:  # edits that were saved hold nothing up: what others saved since is shown
             return False
         beside = (work.beside.path, work.beside_identity), (work.reviews.path, work.reviews_identity)
         return has_changed_on_disk(work) or any(identity_at(path) != identity for path, identity in beside)
