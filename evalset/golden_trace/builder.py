@@ -7,6 +7,7 @@ agent saw them. Nothing is made up: what a session does not hold, its case does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import (
@@ -28,15 +29,20 @@ from simulator.base.json_values import canonical, copied
 from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
+    function_calls,
     function_responses,
     parts_of,
 )
+from simulator.session.fact_entries import message_responses
 from simulator.session.history import FinalResponse, HistoryEntry, ToolCall, ToolError, ToolOutput, UserQuery
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 Confirmations: TypeAlias = Literal["in_case", "beside"]
+
+ENDS_WITH_DATA = "set_model_response"
+"""ADK's tool by which an agent with an output schema and tools gives its data."""
 
 _SHORT = 60
 
@@ -110,7 +116,9 @@ class GoldenTraceBuilder:
     def _invocation(self, number: int, turns: Sequence[Turn]) -> Invocation:
         query, last = turns[0], turns[-1]
         final = self._final_response(last)
-        steps = self._with_raised([step for turn in turns for step in _steps(turn, last)])
+        left = put_off_data(turns)
+        said = [step for turn in turns for step in _steps(turn, last)]
+        steps = self._with_raised([step for each in said if (step := _without(each, left)) is not None])
         return Invocation(
             invocation_id=f"{self.session.session_id}_inv_{number}",
             user_content=_content(query, query.message, "user"),
@@ -232,6 +240,33 @@ def _steps(turn: Turn, last: Turn) -> Iterator[_Step]:
         role = "user" if function_responses(event) else "model"
         is_final = turn is last and place == turn.final_event
         yield _Step(str(event.get("author") or ""), _content(turn, content, role), is_final)
+
+
+def put_off_data(turns: Sequence[Turn]) -> frozenset[str]:
+    """Return the ids of the calls that gave a turn's data although a late answer, or a confirmation, then went on: a replay has that at once, and gives its data once."""
+    found, others = set[str](), set[str]()
+    for turn, following in pairwise(turns):
+        given = set[str]()
+        for call in (call for event in turn.events for call in function_calls(event)):
+            (given if call.get("name") == ENDS_WITH_DATA else others).add(str(call.get("id")))
+        if others & {str(said.get("id")) for said in message_responses(following.message)}:
+            found |= given
+    return frozenset(found)
+
+
+def _without(step: _Step, left: frozenset[str]) -> _Step | None:
+    """Return a step without these calls and their responses; None where nothing is left of it."""
+    parts = step.content.parts or []
+    kept = [
+        part
+        for part in parts
+        if not any(
+            each is not None and each.id in left for each in (part.function_call, part.function_response)
+        )
+    ]
+    if len(kept) == len(parts):
+        return step
+    return step._replace(content=step.content.model_copy(update={"parts": kept})) if kept else None
 
 
 def _content(turn: Turn, content: Any, role: str) -> types.Content:

@@ -12,6 +12,7 @@ from google.genai import types
 
 from evalset.errors import ScenarioError, words_of_refusal
 from evalset.files.case_text import loaded
+from evalset.golden_trace.builder import ENDS_WITH_DATA
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import TRANSFER, steers
 from simulator.scripts import Script, ScriptTurn
@@ -20,7 +21,6 @@ from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"
 _ASKS_USER = "adk_request_"
-_ENDS_WITH_DATA = "set_model_response"
 _MADE_BY_ADK = "adk-"
 
 
@@ -290,7 +290,7 @@ class _Reader:
         if not parts or (last and list(last.parts) == parts):
             return
         if last and any(
-            part.function_call and part.function_call.name == _ENDS_WITH_DATA for part in last.parts
+            part.function_call and part.function_call.name == ENDS_WITH_DATA for part in last.parts
         ):
             return
         author = last.author if last and not _hands_over(last) else _receiver(last)

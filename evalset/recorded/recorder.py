@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from evalset.errors import GoldenTraceError
-from evalset.golden_trace.builder import GoldenTraceBuilder
+from evalset.golden_trace.builder import GoldenTraceBuilder, put_off_data
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import (
@@ -210,7 +210,8 @@ class _Recorder:
     def _is_put_off(self, fact: ModelAnswered) -> bool:
         """Return whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""
         numbers = [turn.number for turn in self._turns]
-        if fact.turn == numbers[-1] or scope_of(fact.key) or any(calls_in(fact.responses)):
+        calls = {str(call.get("id")) for call in calls_in(fact.responses)}
+        if fact.turn == numbers[-1] or scope_of(fact.key) or calls - put_off_data(self._turns):
             return False
         following = self._turns[numbers.index(fact.turn) + 1]
         ids = {str(said.get("id")) for said in message_responses(following.message)}

@@ -41,6 +41,49 @@ def counted(folder: Path, *, times: int = 1) -> tuple[Path, dict[str, Any]]:
     return written, json.loads(written.read_text())["eval_cases"][0]["conversation"][0]
 
 
+LETTER = """
+from google.adk.tools import LongRunningFunctionTool
+from pydantic import BaseModel
+
+
+class Reply(BaseModel):
+    reply: str
+
+
+def send(to: str) -> dict:
+    return {"status": "queued"}
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[LongRunningFunctionTool(send)], output_schema=Reply)
+"""
+
+
+def data(reply: str) -> dict[str, Any]:
+    """Return the move that gives the data of a turn."""
+    return {"calls": [{"name": "set_model_response", "args": {"reply": reply}}]}
+
+
+def test_data_that_was_given_before_a_late_result_is_given_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A replay has the result at once, so that the golden keeps the call of ADK's tool that came after it; what the first one said stays as a text."""
+    sent: list[Any] = [
+        {"calls": [{"name": "send", "args": {"to": "A"}}]},
+        {"tool": "send", "returns": {"status": "queued"}},
+    ]
+    turns: list[Any] = [{"say": "Write.", "moves": [*sent, data("Queued.")]}]
+    turns.append({"reply": {"status": "there"}, "tool": "send", "moves": [data("There.")]})
+    written = played(agent(tmp_path / "agents", LETTER), *turns)
+    assert "fails its own replay" not in capsys.readouterr().err
+    between = json.loads(written.read_text())["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    assert [(use["name"], use["args"].get("reply")) for use in between["tool_uses"]] == [
+        ("send", None),
+        ("set_model_response", "There."),
+    ]
+    assert "Queued." in json.dumps(between["intermediate_responses"])
+    assert verified(written, tmp_path / "agents") == 0
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_the_turn_of_a_tool_that_ends_it_replays(
     tmp_path: Path, times: int, capsys: pytest.CaptureFixture[str]
