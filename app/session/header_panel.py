@@ -106,8 +106,8 @@ def _steps(view: SimulationView) -> Command | None:
 
 def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | None:
     completed = view.session.state is SessionState.COMPLETED
+    # What comes and goes stands first: a second click on Undo finds it where it was.
     asked: Command | Show | None = _auto(view)
-    asked = _steps(view) or asked
     if has_branches and st.button(
         "Branches",
         key="open_branches",
@@ -123,6 +123,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
         help="End this turn here. Its steps stay in the timeline.",
     ):
         asked = StopTurn()
+    asked = _steps(view) or asked
     if st.button(
         "Environment",
         key="open_environment",

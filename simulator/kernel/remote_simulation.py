@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from functools import cache
 from typing import Any, Literal, Self
@@ -78,6 +79,7 @@ class _UnansweredError(KernelBusyError):
     def __init__(self, kernel: Kernel, facts: int) -> None:
         super().__init__("the agent's process is not responding: its code is still running")
         self.kernel, self.facts = kernel, facts
+        self.answer: Future[Any] = Future()
 
 
 class _Ear:
@@ -129,6 +131,8 @@ class RemoteSimulation:
         self._journal_or_none = journal
         self._kernel: Kernel | None = None
         self._shown = SessionDisplay(session=self._id, version=0)
+        self._unanswered = set[Future[Any]]()
+        """The commands that the kernel has not taken yet: until then nothing that it shows says that it is at work."""
         self._requests: dict[str, Request] = {}
         self._events: list[JsonObject] = []
         self._version = 0
@@ -282,7 +286,7 @@ class RemoteSimulation:
                 session=self.session,
                 pending=self.pending,
                 running=tuple(RunningCall.model_validate(call) for call in shown.running),
-                busy=shown.busy,
+                busy=self.busy,
                 version=self._version,
                 problems=(*self._words, *shown.problems),
                 divergence=ReplayDivergence.model_validate(shown.divergence) if shown.divergence else None,
@@ -363,6 +367,7 @@ class RemoteSimulation:
             ):  # it was an earlier one; another plays already
                 return
             self._kernel = None
+            self._unanswered.clear()
             again = time.monotonic() - self._came_back < _TWICE_SECONDS and not self._stopped_hard
             self._shown = SessionDisplay(session=self._id, version=0, busy=not (again or self._closed))
             self._requests = {}
@@ -382,7 +387,7 @@ class RemoteSimulation:
     @property
     def busy(self) -> bool:
         """Whether something is at work, as it was shown last."""
-        return self._shown.busy
+        return self._shown.busy or bool(self._unanswered)
 
     def _go_on_elsewhere(self) -> None:
         try:
@@ -478,7 +483,7 @@ class RemoteSimulation:
             kernel = self._playing()
             unanswered = _UnansweredError(kernel, len(self.journal))
             with contextlib.suppress(KernelRestsError):
-                answer = kernel.begin_asking(name, given, session=self._id)
+                answer = unanswered.answer = kernel.begin_asking(name, given, session=self._id)
                 while not wait_for({answer}, timeout=_LOOK_SECONDS if patience is None else patience).done:
                     if patience is not None or self._is_held_up(unanswered):
                         raise unanswered
@@ -496,6 +501,7 @@ class RemoteSimulation:
         with self._lock:
             if self._kernel is kernel:
                 self._kernel, self._is_resting = None, True
+            self._unanswered.clear()
         self.config.kernels.set_aside(kernel)
         kernel.let_go(self._id)
 
@@ -511,6 +517,7 @@ class RemoteSimulation:
                 return bool(self._told(name, given, None))
             value = self._told_once(name, given, wait + GRACE_SECONDS)
         except _UnansweredError as error:
+            self._await(error.answer)
             threading.Thread(
                 target=self._go_on_beside, args=(error, name, given), name="kernel-beside", daemon=True
             ).start()
@@ -520,6 +527,23 @@ class RemoteSimulation:
         except KernelError as error:
             raise SimulationError(str(error)) from error
         return bool(value)
+
+    def _await(self, answer: Future[Any]) -> None:
+        """Count as at work until a command is taken; if it is refused by then, say why."""
+
+        def taken(_: object) -> None:
+            with self._lock:
+                if answer not in self._unanswered:
+                    return
+                self._unanswered.discard(answer)
+                if isinstance(error := answer.exception(), RefusedError):
+                    self._words = (str(read_error(error.error)),)
+                self._version += 1
+
+        with self._lock:
+            self._unanswered.add(answer)
+            self._version += 1
+        answer.add_done_callback(taken)
 
     def _go_on_beside(self, unanswered: _UnansweredError, name: str, given: JsonObject) -> None:
         """Command once more in another kernel, where a session beside this one holds its own one up; else it is at work on it."""

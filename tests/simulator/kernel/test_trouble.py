@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ import pytest
 from simulator.agents.load_failure import AgentLoadError
 from simulator.kernel import agent_kernels, remote_simulation
 from simulator.kernel.agent_requests import of_folder
-from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_templates import CAN_FORK
 from simulator.kernel.messages import HeadMoved
@@ -91,6 +92,22 @@ def test_one_undo_takes_one_step_back_where_its_answer_is_late(
     monkeypatch.undo()
     until(simulation, lambda: bool(simulation.pending))
     assert simulation.journal.head == simulation.journal.parent(answered[-1])
+
+
+def test_a_command_that_is_not_taken_yet_counts_as_work(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told that the session is ready for what was said already; what is refused late is told."""
+    simulation, late = begun(config), Future[bool]()
+    with monkeypatch.context() as patch:
+        patch.setattr(remote_simulation, "GRACE_SECONDS", 0.0)
+        patch.setattr(Kernel, "begin_asking", lambda *_, **__: late)
+        patch.setattr(Kernel, "has_pulse", lambda _: True)
+        assert not simulation.query("Hello", wait=0.0)
+        assert simulation.view().busy
+    late.set_exception(RefusedError({"kind": "refused", "text": "too late"}))
+    assert (simulation.view().busy, simulation.view().problems) == (False, ("too late",))
+    assert simulation.query("Hello", wait=PATIENCE)
 
 
 @pytest.mark.long
