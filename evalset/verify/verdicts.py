@@ -24,7 +24,7 @@ from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, aligned, first_divergence
 from evalset.verify.errors import PLAY_RECORDED
-from evalset.verify.results import Action, Divergence, ValueDifference, Verdict
+from evalset.verify.results import Action, Divergence, Pair, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
 from evalset.verify.value_differences import value_differences
 from evalset.verify.verdict_evidence import Evidence, disagreements
@@ -35,7 +35,8 @@ from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
     "The agent's tools changed after the recording, and do not accept this call any more. If the change is intended, migrate the "
-    "golden with `golden-trace doctor`, or open the session at this step and re-record it. Otherwise fix the agent."
+    "golden in the Doctor tab of the set, or with `golden-trace doctor SET --agents-dir FOLDER --rename-argument TOOL.OLD=NEW` (or "
+    "`--rename-tool OLD=NEW`), or open the session at this step and re-record it. Otherwise fix the agent."
 )
 _MOST_EDITS = 3
 """So many edits are named in a sentence; the evidence names all."""
@@ -69,6 +70,7 @@ def judged(
         blame: What was edited since the recording, and whether the agent changed; None where the recording does not say.
     """
     if evidence.refused_calls:
+        divergence = _at_the_call(divergence, golden)
         found = _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
     elif blame is not None and blame.edits:
         found = _edited(divergence, blame, evidence, is_whole=is_whole)
@@ -84,6 +86,21 @@ def judged(
             or _agent(divergence, evidence, why, is_whole=is_whole, is_noted=False)
         )
     return divergence.model_copy(update=found._asdict())
+
+
+def _at_the_call(divergence: Divergence, golden: Sequence[Sequence[Step]]) -> Divergence:
+    """Return a divergence that begins with the call whose response it is: a call that is not accepted differs itself, though the run makes it, too."""
+    first = divergence.pairs[0].golden
+    if divergence.what != "response" or first is None:
+        return divergence
+    steps = golden[divergence.turn][: divergence.step]
+    made = [place for place, step in enumerate(steps) if (step.kind, step.tool) == ("call", first.tool)]
+    if not made:
+        return divergence
+    before = tuple(Pair(golden=step, actual=step) for step in steps[made[-1] :])
+    return divergence.model_copy(
+        update={"step": made[-1], "what": "arguments", "pairs": (*before, *divergence.pairs), "differences": ()}
+    )
 
 
 # ---------------------------------------------------------------- what was edited
