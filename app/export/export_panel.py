@@ -323,7 +323,8 @@ class ExportView:
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `last` the last run of that case,
     `divergence` draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
-    dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here.
+    dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here; `dropped`
+    which turns it would lose.
     """
 
     result: Exportable | None
@@ -339,6 +340,7 @@ class ExportView:
     case_runs: Callable[[], None] = lambda: None
     dataset: DatasetView | None = None
     is_taken: bool = False
+    dropped: str = ""
 
 
 class WriteTrace(Value):
@@ -495,7 +497,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
-    if shown.is_taken and may_write and _replaces():
+    if shown.is_taken and may_write and _replaces(shown.dropped):
         return WriteTrace(form=chosen.model_copy(update={"replaces": True}))
     differs = result.warnings if result is not None else ()
     if shown.written is not None and exported(shown.written, shown, differs):
@@ -503,7 +505,12 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     return WriteTrace(form=chosen) if write else None
 
 
-def _replaces() -> bool:
+def _replaces(dropped: str) -> bool:
+    if dropped:
+        st.warning(
+            literal(f"If you replace the case: {dropped[:1].lower()}{dropped[1:]}."),
+            icon=":material/content_cut:",
+        )
     return st.button(
         "Replace the case",
         key="export_replace",

@@ -62,6 +62,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     failed = page_state.get("unwritten")
     script = partial(script_text, live.simulation.journal)
     of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
+    is_taken = of_played or page_state.get("taken") == [chosen.path, chosen.eval_id]
     shown = ExportView(
         result,
         refused,
@@ -75,7 +76,8 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _last_run(live, written) if written is not None else None,
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
-        is_taken=of_played or page_state.get("taken") == [chosen.path, chosen.eval_id],
+        is_taken=is_taken,
+        dropped=_dropped(chosen.path, result) if is_taken and result is not None else "",
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -89,6 +91,12 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             st.rerun()
         case WriteDataset(path=path) if not live.read_only and result is not None:
             _write_dataset(live, view.head, result, path)
+
+
+def _dropped(path: str, result: Exportable) -> str:
+    from evalset.editing.golden_writing import turns_dropped  # noqa: PLC0415 - it imports ADK's evaluation
+
+    return turns_dropped(path, result.case)
 
 
 def _chosen(

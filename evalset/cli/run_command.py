@@ -17,7 +17,7 @@ from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.editing.case_play import script_with_recording
-from evalset.editing.golden_writing import replace_case
+from evalset.editing.golden_writing import replace_case, turns_dropped
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
 from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
@@ -108,7 +108,7 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
     unsure = _unsure(session, facts, given, progress)
     if given.replace:
-        path, eval_id, environment = _in_its_place(session, facts, config, given)
+        path, eval_id, environment = _in_its_place(session, facts, config, given, progress)
     else:
         path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
         again = _AGAIN
@@ -345,11 +345,17 @@ def _written(
 
 
 def _in_its_place(
-    session: SimulationSession, facts: Sequence[Fact], config: SimulatedAgentConfig, given: argparse.Namespace
+    session: SimulationSession,
+    facts: Sequence[Fact],
+    config: SimulatedAgentConfig,
+    given: argparse.Namespace,
+    progress: ProgressLine,
 ) -> tuple[Path, str, Path]:
     """Write the case in the place of the one with its id, and its environment with it; return both files and the id."""
     try:
         case = GoldenTraceBuilder(session, eval_id=given.eval_id, confirmations="beside").build()
+        if dropped := turns_dropped(given.out, case):
+            progress.say(f"warning: {dropped}")
         saved = replace_case(given.out, case, recorded_for(session, facts, config.root_agent))
     except GoldenTraceError as error:
         raise Ends(FAILED, f"{error}; nothing was written") from error

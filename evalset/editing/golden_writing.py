@@ -66,6 +66,20 @@ def write_golden_trace(
     return written
 
 
+def turns_dropped(eval_set: Path | str, case: EvalCase) -> str:
+    """Say which turns the case of this id loses if this one takes its place; empty where it loses none, or cannot be read."""
+    try:
+        rows = open_set(eval_set).rows
+    except (EvalSetError, OSError):
+        return ""
+    held = next((row.turns for row in rows if row.eval_id == case.eval_id), 0)
+    now = len(case.conversation or ())
+    if held <= now:
+        return ""
+    last = f"turn {now + 1}" if held == now + 1 else f"turns {now + 1} to {held}"
+    return f"The case in the file has {held} turns, and the new one has {now}: {last} will be removed"
+
+
 def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -> Saved:
     """Write a case in the place of the one with its id.
 

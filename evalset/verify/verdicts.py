@@ -99,7 +99,12 @@ def _at_the_call(divergence: Divergence, golden: Sequence[Sequence[Step]]) -> Di
         return divergence
     before = tuple(Pair(golden=step, actual=step) for step in steps[made[-1] :])
     return divergence.model_copy(
-        update={"step": made[-1], "what": "arguments", "pairs": (*before, *divergence.pairs), "differences": ()}
+        update={
+            "step": made[-1],
+            "what": "arguments",
+            "pairs": (*before, *divergence.pairs),
+            "differences": (),
+        }
     )
 
 

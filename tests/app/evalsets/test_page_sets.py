@@ -472,14 +472,17 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert isinstance(waits, ModelRequest)
     assert "script" in tab.run().words.casefold()
     assert not tab.has("play_rest")
+    dropped = "has 2 turns, and the new one has 1: turn 2 will be removed"
     assert live.simulation.answer(waits, "It is delayed.", wait=60)
     assert live.script is not None
     assert live.script.wait(lambda progress: progress.is_over, 60)
-    tab.run().click("play_rest")
+    assert dropped in tab.run().click("open_export").words
+    tab.click("export_back").click("play_rest")
     assert live.script.wait(lambda progress: progress.is_over, 60)
     assert message_text(live.simulation.session.turns[-1].message) == "Thank you."
     live.simulation.complete()
-    tab.run().click("open_export").click("export_replace")
+    assert dropped not in tab.run().click("open_export").words
+    tab.click("export_replace")
     assert not tab.app.error
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["eval_id"] == "played"

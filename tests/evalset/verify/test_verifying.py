@@ -110,7 +110,9 @@ def test_calls_that_the_agents_tools_do_not_accept_any_more_do_not_pass(
     verification = verify(kept, agents_dir=agents(tmp_path, change), models=models)
     found = divergence_of(the_run(verification))
     assert (verification.status, found.verdict) == ("failed", "environment_changed")
-    assert there(found.pairs[0].golden).kind == "call"  # where the session is opened, so that the call is made anew
+    assert (
+        there(found.pairs[0].golden).kind == "call"
+    )  # where the session is opened, so that the call is made anew
     assert told in " ".join(found.evidence)
 
 
