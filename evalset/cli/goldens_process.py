@@ -33,6 +33,7 @@ from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_executor import KernelExecutor
 
 _OPTIONS = "--goldens-options"
+_RECORDED = f'the recorded models answer. {_OPTIONS}="--models auto" asks the agents\' own models where they are reachable'
 
 
 class GoldenCases(NamedTuple):
@@ -80,7 +81,10 @@ class GoldenAgents:
             "passed": found.status == "passed",
             "skipped": found.error if found.error in UNCHECKED else "",
             "text": "\n".join(reasons(found)),
-            "network": list(network_words(verification)),
+            "told": [
+                *([_RECORDED] if self._given.models == "recorded" else verification.models),
+                *network_words(verification),
+            ],
             "run": failed.model_dump(mode="json") if failed else None,
         }
 

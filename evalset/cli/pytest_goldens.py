@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 MARKER = "golden"
-_UPDATED, _NETWORK = "golden_updated", "golden_network"
+_UPDATED, _TOLD = "golden_updated", "golden_told"
 _OPTIONS = "--goldens-options"
 _UNFIT = re.compile(r"[^\w.+-]+")
 _TAKEN = frozenset(
@@ -67,10 +67,10 @@ class GoldensPlugin:
         return collector
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Name the goldens that were updated, and what the agents tried to reach."""
+        """Name the goldens that were updated, who answered for the models, and what the agents tried to reach."""
         every = [each for reports in terminalreporter.stats.values() for each in reports]
         properties = [one for each in every for one in getattr(each, "user_properties", ())]
-        for sentence in dict.fromkeys(value for name, value in properties if name == _NETWORK):
+        for sentence in dict.fromkeys(value for name, value in properties if name == _TOLD):
             terminalreporter.line(f"goldens: {sentence}")
         reports = terminalreporter.stats.get("passed", [])
         updated = [
@@ -201,7 +201,7 @@ class GoldenTest(pytest.Item):
         """
         of_case = {"path": str(self.path), "eval_id": self.name}
         found = self._process.ask("verify", place=self._place, **of_case)
-        self.user_properties += [(_NETWORK, sentence) for sentence in found["network"]]
+        self.user_properties += [(_TOLD, sentence) for sentence in found["told"]]
         if found["skipped"]:
             pytest.skip(found["skipped"])
         if found["passed"]:
