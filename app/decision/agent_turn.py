@@ -38,11 +38,10 @@ class TurnInputs:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """Which kinds of turn this agent can make."""
-        kinds: list[Kind] = []
+        # ADK refuses a text where data is expected, so whoever replies finds the data's form first.
+        kinds: list[Kind] = [] if self.final_schema is None else ["Final"]
         if self.request.response_schema is None:
             kinds.append("Reply")
-        if self.final_schema is not None:
-            kinds.append("Final")
         if self.tools:
             kinds.append("Call tools")
         if self.request.transfer_targets:

@@ -49,6 +49,7 @@ class ShownSet:
         done: What the last save did, in sentences of which some words come from outside.
         both: The cases that were changed here and there; None where the file is as it was.
         decided: The cases about which others have decided otherwise meanwhile, with who and what.
+        missing: The case in the address, where the set has none of that id.
     """
 
     case: str | None = None
@@ -58,6 +59,7 @@ class ShownSet:
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
     decided: Sequence[str] = ()
+    missing: str = ""
 
 
 def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
@@ -82,6 +84,9 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         problem("The action failed. Nothing was changed.", shown.failed)
     if shown.case is not None:
         return case_page(scene, shown.case, shown.part, partial(_case_runs, scene, shown.case)) or asked
+    if shown.missing:
+        st.warning("The set does not have the case that the link names.", icon=":material/link_off:")
+        st.text(literal(shown.missing))
     chosen = named_views("Eval set: view", list(TABS), "set_tab")
     if scene.work.is_changed and chosen != next(iter(TABS)):
         st.info(

@@ -108,6 +108,7 @@ def _shown(scene: SetContext) -> ShownSet:
     both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
     return ShownSet(
         case=case,
+        missing=key if key and case is None else "",
         part=_part(scene, case),
         saving=bool(page_state.get("saving_set")) and scene.work.is_changed,
         failed=str(failed) if failed else None,

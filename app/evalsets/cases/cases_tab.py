@@ -64,6 +64,9 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
 
 
 def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
+    st.caption(
+        "To open a case, tick the box at the left of its row. By keyboard: arrow keys, then Shift+Space."
+    )
     picked: Any = st.dataframe(
         [_line(scene, row) for row in shown],
         key=f"cases_table_{page_state.get('cases_drawn') or 0}",
@@ -78,7 +81,6 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
         },
         alt="Cases of the set",
     )
-    st.caption("Select a row to open its case. By keyboard: arrow keys, then Shift+Space.")
     places = picked.selection.rows
     if places and places[0] < len(shown):
         return OpenCase(key=shown[places[0]].key)

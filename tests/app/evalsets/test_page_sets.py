@@ -417,10 +417,13 @@ def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
 
 
 def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
-    """Who has edited nothing sees the file as it is; who drops their edits does, too."""
+    """Who has nothing unsaved sees the file as it is, also after own edits; who drops their edits does, too, and a case that is gone is named."""
+    assert "link names." in on_set(path, "gone").words
     tab = on_set(path, "one")
+    tab.click("case_duplicate").click("set_save").click("save_set")
     path.write_text(path.read_text().replace("Where is A-1?", "Where now?", 1))
-    assert "Where now?" in str(tab.run().app.expander)
+    tab = on_set(path, "one")
+    assert "Where now?" in str(tab.app.expander)
     tab.click("case_duplicate")
     path.write_text(path.read_text().replace("Where now?", "And where now?", 1))
     tab.run().click("conflict_reload")
