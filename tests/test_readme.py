@@ -67,8 +67,7 @@ def commands(name: str, document: str) -> list[list[str]]:
 
 def script_file() -> str:
     """Return the script that the documents play."""
-    (script,) = blocks("yaml")
-    return script
+    return blocks("yaml")[0]
 
 
 def run(program: str, **names: Any) -> dict[str, Any]:
@@ -144,6 +143,14 @@ def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.M
     (case,) = load_eval_set_from_file("orders.evalset.json", "orders").eval_cases
     assert case.eval_id == "refund_down"
     (turn,) = case.conversation or []
+    moves = Path("moves.yaml")
+    moves.write_text(blocks("yaml")[1])
+    assert (
+        simulator_main(
+            ["run", "order_desk", "--script", str(moves), "--out", "moves.evalset.json", "--strict"]
+        )
+        == 0
+    )
     data = turn.intermediate_data
     assert DOWN in str(getattr(data, "tool_responses", []))
     (lines,) = blocks("python", GOLDENS)

@@ -175,7 +175,7 @@ def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
                 key=inputs.kept.key("paste_example"),
                 icon=":material/content_paste:",
                 type="tertiary",
-                help="Paste a response of this tool. It becomes the draft, and later drafts follow its structure.",
+                help="Paste a response of this tool. Drafts take its fields, and its values where nothing of the session decides them.",
                 on_click=_open_or_close,
                 args=(inputs.kept,),
             )
