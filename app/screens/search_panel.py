@@ -74,7 +74,7 @@ _keys = st.components.v2.component("studio_search_keys", html="<span></span>", j
 def search_button() -> bool:
     """Draw the way in; True when it was taken, by a click or its keys."""
     return st.button(
-        "Search", key="search", icon=":material/search:", width="stretch", type="tertiary", shortcut="Mod+K"
+        "Search", key="search", icon=":material/search:", width="content", type="tertiary", shortcut="Mod+K"
     )
 
 

@@ -261,7 +261,7 @@ def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
         "Eval sets",
         key="open_sets",
         icon=":material/checklist:",
-        width="stretch",
+        width="content",
         type="secondary" if on_sets else "tertiary",
     ):
         asked = OpenSets()
