@@ -89,6 +89,13 @@ def _candidates(
 ) -> Iterator[tuple[Prefill | None, tuple[str, ...]]]:
     """Yield what each kind of evidence gives, the strongest first: a value, or several without one."""
     observed = [each for each in _observed(name, contents) if _fits(each.value, known.schema)]
+    # A tool that is called once more is called for something else: its own earlier arguments are no evidence.
+    of_others = [each for each in observed if each.source != _call_of(tool)]
+    # What the agent has seen since the user spoke is newer than the message, which may hold an id of another kind that looks alike.
+    newest = [each for each in _observed(name, _since_the_user(contents)) if each in of_others]
+    newest = [each for each in newest if each.source == newest[0].source]
+    if len({canonical(each.value) for each in newest}) == 1:
+        yield newest[0], ()
     texts = tuple(dict.fromkeys(each.value for each in observed if isinstance(each.value, str)))[:_MOST_SEEN]
     if _takes_text(known.schema):
         for number, message in enumerate(messages):
@@ -96,8 +103,6 @@ def _candidates(
             if len(said) == 1:
                 yield Prefill(value=said[0], source=EARLIER_MESSAGE if number else MESSAGE), ()
             yield None, said[1:] and said
-    # A tool that is called once more is called for something else: its own earlier arguments are no evidence.
-    of_others = [each for each in observed if each.source != _call_of(tool)]
     latest = [each for each in of_others if each.source == of_others[0].source]
     if len({canonical(each.value) for each in latest}) == 1:
         yield latest[0], ()
@@ -134,6 +139,12 @@ def _messages(contents: Sequence[JsonObject]) -> Iterator[str]:
         texts = [str(part["text"]) for part in _parts(content) if isinstance(part.get("text"), str)]
         if content.get("role") == "user" and texts and texts[0] != _OF_OTHERS:
             yield "\n".join(texts)[:_LONGEST]
+
+
+def _since_the_user(contents: Sequence[JsonObject]) -> Sequence[JsonObject]:
+    """Return what came after the newest message of the user."""
+    spoken = (place for place in reversed(range(len(contents))) if any(_messages([contents[place]])))
+    return contents[next(spoken, -1) + 1 :]
 
 
 def _said(message: str, known: _Known, seen: Iterable[str]) -> tuple[str, ...]:

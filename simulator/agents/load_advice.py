@@ -6,6 +6,7 @@ a package, nothing is made up: the name of a module does not tell that of its pa
 
 from __future__ import annotations
 
+import codecs
 import re
 import shlex
 import sys
@@ -111,7 +112,9 @@ def listing_of(agent: Path) -> Listing | None:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+    written = file.read_bytes()  # a shell of Windows writes UTF-16, which pip reads
+    is_wide = written.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for line in written.decode("utf-16" if is_wide else "utf-8-sig", errors="replace").splitlines():
         if _NAME.match(words := line.partition("#")[0].strip()):
             yield words
 

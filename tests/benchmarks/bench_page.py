@@ -21,7 +21,7 @@ SHORT, LONG = 10, 1_000
 MOST = 1.3
 """How many times longer a click may take in the long session."""
 
-CLICKS, ROUNDS = 6, 3
+CLICKS, ROUNDS = 6, 2
 """The sessions take turns: so many clicks in one, then in the other."""
 
 _BATCH = 250

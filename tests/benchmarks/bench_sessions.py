@@ -36,7 +36,7 @@ MOST_KIB_PAUSED = 400
 MOST_TIMES_ANSWER = 2.5
 """While they all wait, an answer may take so many times what it takes while a few do, to the next pause and its view, in 95 of 100 cases."""
 
-LENGTHS, CALLS = (50, 100, 200), 5
+LENGTHS, CALLS = (30, 60, 120), 5
 """Sessions of so many turns are reopened, each turn with so many calls."""
 
 MOST_OF_PLAYED = 0.05

@@ -391,6 +391,9 @@ def test_values_of_earlier_steps_have_the_parameters_own_name_and_type() -> None
     assert (prefilled["order_id"].value, prefilled["amount"].value) == ("A-2", 3)
     assert all("find" in prefilled[name].source for name in ("order_id", "amount"))
     assert prefilled["order_id"].source != prefilled["amount"].source
+    # An id in the message looks alike, and is a member's; the response came later.
+    assert found(user("Refund it for M-7."), responded("find", order_id="A-2"))["order_id"].value == "A-2"
+    assert found(responded("find", order_id="A-2"), user("Refund B-7."))["order_id"].value == "B-7"
 
 
 def test_another_call_of_the_same_tool_is_for_something_else() -> None:

@@ -27,7 +27,7 @@ def told(folder: Path, words: str, files: dict[str, str] | None = None) -> str:
     agent.mkdir()
     (folder / ".git").mkdir()
     for name, text in (files or {}).items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-16" if text.startswith("# wide") else "utf-8")
     return advice(words, agent, PYTHON)
 
 
@@ -66,6 +66,12 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
             FROM_LIST,
         ),
         ("my_tool.parts", lists("My.Tool"), "requirements.txt lists My.Tool. ", FROM_LIST),
+        (
+            "dotenv",
+            {"requirements.txt": "# wide\r\npython-dotenv\r\n"},
+            "requirements.txt lists python-dotenv. ",
+            FROM_LIST,
+        ),
         *(
             ("requests", {"pyproject.toml": text}, "pyproject.toml lists requests>=2", " install {}")
             for text in PROJECTS
