@@ -508,7 +508,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
 def _replaces(dropped: str) -> bool:
     if dropped:
         st.warning(
-            literal(f"If you replace the case: {dropped[:1].lower()}{dropped[1:]}."),
+            literal(f"If you replace the case, {dropped}."),
             icon=":material/content_cut:",
         )
     return st.button(

@@ -77,7 +77,7 @@ def turns_dropped(eval_set: Path | str, case: EvalCase) -> str:
     if held <= now:
         return ""
     last = f"turn {now + 1}" if held == now + 1 else f"turns {now + 1} to {held}"
-    return f"The case in the file has {held} turns, and the new one has {now}: {last} will be removed"
+    return f"{last} will be removed: the case in the file has {held} turns, and the new one has {now}"
 
 
 def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -> Saved:

@@ -174,7 +174,10 @@ class Waits(Value):
         has_moves = isinstance(turn, int) and turn < len(script.turns) and script.turns[turn].moves
         if has_moves:
             return f"Add a line like this under {path}", self.snippet
-        return f"Add lines like these to turns.{turn}, as far in as its other keys", f"moves:\n{self.snippet}"
+        return (
+            f"Add lines like these to turns.{turn}, with the indent of its other keys",
+            f"moves:\n{self.snippet}",
+        )
 
 
 def waits_for(request: Request, turn: int) -> Waits:

@@ -475,7 +475,7 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert isinstance(waits, ModelRequest)
     assert "script" in tab.run().words.casefold()
     assert not tab.has("play_rest")
-    dropped = "has 2 turns, and the new one has 1: turn 2 will be removed"
+    dropped = "turn 2 will be removed: the case in the file has 2 turns"
     assert live.simulation.answer(waits, "It is delayed.", wait=60)
     assert live.script is not None
     assert live.script.wait(lambda progress: progress.is_over, 60)

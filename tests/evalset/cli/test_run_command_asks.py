@@ -111,7 +111,7 @@ def test_who_leaves_ends_the_run_and_is_told_what_to_paste(
 ) -> None:
     """Exit code 1, and nothing is written."""
     said = ask(ORDER, *typed, code=1)
-    assert "as its other keys:\nmoves:\n- tool: find_order\n" in said
+    assert "of its other keys:\nmoves:\n- tool: find_order\n" in said
     assert "not a terminal" not in said
     assert not (tmp_path / "set.evalset.json").exists()
 
