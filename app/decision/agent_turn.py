@@ -38,7 +38,7 @@ class TurnInputs:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """Which kinds of turn this agent can make."""
-        # ADK refuses a text where data is expected, so whoever replies finds the data's form first.
+        # Where the agent has an output schema, ADK refuses a plain text: the form for the data comes first.
         kinds: list[Kind] = [] if self.final_schema is None else ["Final"]
         if self.request.response_schema is None:
             kinds.append("Reply")
