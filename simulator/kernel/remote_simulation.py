@@ -27,6 +27,7 @@ from simulator.facts import (
     EVERY,
     NOTHING_EARLIER,
     AgentPlayer,
+    Answered,
     EarlierData,
     Fact,
     Outcome,
@@ -134,6 +135,8 @@ class RemoteSimulation:
         self._unanswered = set[Future[Any]]()
         """The commands that the kernel has not taken yet: until then nothing that it shows says that it is at work."""
         self._requests: dict[str, Request] = {}
+        self._answered = set[str]()
+        """The keys of requests whose answers have come in this turn: what was shown last may not know it yet."""
         self._events: list[JsonObject] = []
         self._version = 0
         self._words: tuple[str, ...] = ()
@@ -232,7 +235,7 @@ class RemoteSimulation:
             kernel = self.config.kernels.kernel()
             with self._lock:
                 self._kernel, self._is_resting = kernel, False
-                self._requests, self._events = {}, []
+                self._requests, self._answered, self._events = {}, set(), []
             with contextlib.suppress(KernelError):  # it is just being ended, as nobody played in it
                 kernel.listen(self._id, _Ear(self, kernel))
                 return kernel
@@ -276,7 +279,8 @@ class RemoteSimulation:
     def pending(self) -> tuple[Request, ...]:
         """The requests that wait for a person, oldest first."""
         with self._lock:
-            return tuple(self._requests[key] for key in self._shown.order if key in self._requests)
+            order = (key for key in self._shown.order if key not in self._answered)
+            return tuple(self._requests[key] for key in order if key in self._requests)
 
     def view(self) -> SimulationView:
         """Return one consistent snapshot; it needs no answer of the kernel."""
@@ -314,19 +318,22 @@ class RemoteSimulation:
                     self._append(_FACT.validate_python(message.fact), message.parent)
                 case HeadMoved():
                     self.journal.move_head(message.head)
-                    self._events = []
+                    self._events, self._answered = [], set()
                 case SessionDisplay():
                     self._show(message)
 
     def _append(self, fact: Fact, parent: int) -> None:
         if isinstance(fact, (TurnStarted, TurnEnded)):
-            self._events = []
+            self._events, self._answered = [], set()
         if self._journal_or_none is None:
             self._opening.append(fact)
             return
         if self.journal.head != parent:
             self.journal.move_head(parent)
+            self._answered = set()
         self.journal.append(fact)
+        if isinstance(fact, Answered):
+            self._answered.add(fact.key)
 
     def _show(self, shown: SessionDisplay) -> None:
         for fields in shown.requests:
@@ -387,7 +394,7 @@ class RemoteSimulation:
     @property
     def busy(self) -> bool:
         """Whether something is at work, as it was shown last."""
-        return self._shown.busy or bool(self._unanswered)
+        return self._shown.busy or bool(self._unanswered) or not self._answered.isdisjoint(self._shown.order)
 
     def _go_on_elsewhere(self) -> None:
         try:

@@ -7,6 +7,7 @@ Each server is a fork of one process that has imported what a server needs, whic
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import importlib
 import json
 import multiprocessing
@@ -275,6 +276,7 @@ def start_server(database: str, agents: Path, log: Path) -> int:
     written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for stream in (1, 2):
         os.dup2(written, stream)
+    faulthandler.dump_traceback_later(_PATIENCE - 5)  # where it hangs stands in its log, if it still does
     fork_template()
     event.listen(Engine, "commit", lambda _: sleep(Random().uniform(0, SLOWEST_SECONDS)))  # noqa: S311 - a slow disk
     options = ["--server.port", "0", "--server.headless", "true", "--", "--agents-dir", str(agents)]

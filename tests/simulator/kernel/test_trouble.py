@@ -20,7 +20,7 @@ from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_templates import CAN_FORK
-from simulator.kernel.messages import HeadMoved
+from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
@@ -390,6 +390,29 @@ def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config
     ear.ended("late")
     simulation.ended("late")
     assert simulation.view() == before
+
+
+def test_a_call_whose_answer_has_come_waits_no_more(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fact comes before the word of what waits now: who typed for the call in between would lose it. Undone, it waits again."""
+    simulation = begun(config)
+    simulation.query("Hello", wait=PATIENCE)
+    (request,) = simulation.pending
+    seen: list[tuple[bool, bool]] = []
+    heard = simulation.heard
+
+    def looked(message: Appended | HeadMoved | SessionDisplay) -> None:
+        heard(message)
+        view = simulation.view()
+        if isinstance(message, Appended) and message.fact.get("key") == request.key:
+            seen.append((request in view.pending, view.busy))
+
+    monkeypatch.setattr(simulation, "heard", looked)
+    simulation.answer(request, said("Hi"), wait=PATIENCE)
+    assert seen == [(False, True)]
+    simulation.undo(wait=PATIENCE)
+    assert [each.key for each in simulation.pending] == [request.key]
 
 
 @pytest.mark.long
