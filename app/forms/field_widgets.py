@@ -13,6 +13,7 @@ import streamlit as st
 from app.forms.common_panel import badge
 from app.forms.common_panel import place as _place
 from app.forms.form_raw import (
+    NO_FIELDS,
     Raw,
     RawArray,
     RawChoice,
@@ -26,9 +27,10 @@ from app.forms.form_raw import (
     RawText,
     RawUnion,
 )
-from app.forms.form_reading import Path
-from app.forms.form_state import member_name, picker_of, row_seed, rows_of
+from app.forms.form_reading import Path, name_in
+from app.forms.form_state import collect, member_name, picker_of, row_seed, rows_of
 from app.forms.form_tree import (
+    ANY_FIELDS,
     ArrayField,
     ChoiceField,
     ConstField,
@@ -178,9 +180,9 @@ class FieldDrawer:
                 min_value=_EARLIEST,
                 max_value=_LATEST,
             )
-        elif isinstance(field, TextField) and field.suggestions and not (len(text) > LONG or "\n" in text):
+        elif isinstance(field, TextField) and field.suggestions and not is_long(text):
             self._suggested(field, text, place)
-        elif (isinstance(field, TextField) and field.is_long) or len(text) > LONG or "\n" in text:
+        elif (isinstance(field, TextField) and field.is_long) or is_long(text):
             st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
         else:
             st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
@@ -224,15 +226,19 @@ class FieldDrawer:
 
     def _json(self, name: str, text: str, place: InputPlace, field: Field | None) -> None:
         shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
-        is_open = isinstance(field, JsonField) and field.is_open
-        st.text_area(
-            f"{place.label} (text, number or JSON)" if is_open else f"{place.label} (JSON)",
-            help=_help(field) if field else None,
-            label_visibility=shown,
-            key=self._kept.widget(name, text),
-            height="content",
-            on_change=self._on_change,
-        )
+        key, about = self._kept.widget(name, text), _help(field) if field else None
+        if isinstance(field, JsonField) and field.is_open and not is_long(text):
+            label = f"{place.label} (text, number or JSON)"
+            st.text_input(label, help=about, label_visibility=shown, key=key, on_change=self._on_change)
+        else:
+            st.text_area(
+                f"{place.label} (JSON)",
+                help=about,
+                label_visibility=shown,
+                key=key,
+                height="content",
+                on_change=self._on_change,
+            )
 
     def _nullable(self, field: Field, seed: RawNullable, place: InputPlace) -> None:
         inner = field.inner if isinstance(field, NullableField) else field
@@ -286,12 +292,32 @@ class FieldDrawer:
                 "Add",
                 key=self._kept.key(f"{place.name}:add"),
                 icon=":material/add:",
-                on_click=self._add_row,
-                args=(place.name, rows, self._kept.value(f"{place.name}:next", len(seed.items))),
+                on_click=self._add_like_above,
+                args=(field, seed, place.name),
             )
 
-    def _add_row(self, array: str, rows: list[int], row: int) -> None:
-        self._kept.put(f"{array}:rows", [*rows, row])
+    def _add_like_above(self, field: Field, seed: RawArray, array: str) -> None:
+        """Add a row; where no schema names its fields, they have the names that those of the last row that has some have."""
+        rows = collect(self._kept, array, field, seed)
+        found = [
+            row.others
+            for row in (rows.items if isinstance(rows, RawArray) else ())
+            if isinstance(row, RawObject)
+        ]
+        named = [others.items for others in found if isinstance(others, RawArray) and others.items]
+        inside = f"{array}:{self._next(seed, array)}:others"
+        self._add_row(seed, array)
+        for place, row in enumerate(named[-1] if named else ()):
+            self._add_row(NO_FIELDS, inside)
+            self._kept.put(member_name(f"{inside}:{place}", "name"), name_in(row))
+
+    def _next(self, seed: RawArray, array: str) -> int:
+        """Return the number of the next row of an array that held `seed` at first."""
+        return int(self._kept.value(f"{array}:next", len(seed.items)))
+
+    def _add_row(self, seed: RawArray, array: str) -> None:
+        row = self._next(seed, array)
+        self._kept.put(f"{array}:rows", [*rows_of(self._kept, array, seed), row])
         self._kept.put(f"{array}:next", row + 1)
 
     def _heading(self, field: Field, place: InputPlace, count: str = "") -> None:
@@ -305,7 +331,9 @@ class FieldDrawer:
             return
         with st.container(border=True, gap="small"):
             self._heading(field, place)
-            if not (seed.members or seed.others):
+            if not seed.members and not self._kept.value(
+                f"{place.name}:others:rows", seed.others != NO_FIELDS
+            ):
                 st.caption("No fields yet.")
             self._members(field, seed, place)
 
@@ -319,9 +347,49 @@ class FieldDrawer:
                 self._required(member, held, inside)
             else:
                 self._optional(member, held, inside)
-        if seed.others or (isinstance(field, ObjectField) and field.is_open):
+        others = field.others if isinstance(field, ObjectField) else None
+        if isinstance(seed.others, RawJson):
             label = InputPlace(place.name, place.path, "Other fields")
-            self._json(f"json:{place.name}:others", seed.others, label, None)
+            self._json(f"json:{place.name}:others", seed.others.text, label, None)
+        elif others or seed.others.items:
+            self._others(others or ANY_FIELDS, seed.others, place)
+
+    def _others(self, field: ArrayField, seed: RawArray, place: InputPlace) -> None:
+        """Draw fields that no schema names: of each its name and its value."""
+        array = f"{place.name}:others"
+        rows = rows_of(self._kept, array, seed)
+        for at, row in enumerate(rows):
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+                self._other(field, row_seed(field, seed, row), f"{array}:{row}", (*place.path, "", at))
+                st.button(
+                    ":material/close:",
+                    key=self._kept.key(f"{array}:{row}:remove"),
+                    type="tertiary",
+                    help="Remove this field",
+                    on_click=self._kept.put,
+                    args=(f"{array}:rows", [other for other in rows if other != row]),
+                )
+        st.button(
+            "Add field",
+            key=self._kept.key(f"{array}:add"),
+            icon=":material/add:",
+            type="tertiary",
+            on_click=self._add_row,
+            args=(seed, array),
+        )
+
+    def _other(self, field: ArrayField, seed: Raw, name: str, path: Path) -> None:
+        item = field.item
+        if not (isinstance(item, ObjectField) and isinstance(seed, RawObject)):
+            return
+        for member, held in zip(item.members, seed.members, strict=True):
+            with st.container():
+                inside = member_name(name, member.name)
+                if member.name == "name":
+                    self.draw(member.field, held.raw, InputPlace(inside, path, "Field name"))
+                else:
+                    named = name_in(collect(self._kept, name, item, seed))
+                    self.draw(member.field, held.raw, InputPlace(inside, (*path[:-2], named), "Value"))
 
     def _required(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         if self._on_remove is None:
@@ -343,6 +411,11 @@ class FieldDrawer:
                     self.draw(
                         member.field, held.raw, InputPlace(place.name, place.path, place.label, by_words=True)
                     )
+
+
+def is_long(text: str) -> bool:
+    """Return whether a text has an input of several lines."""
+    return len(text) > LONG or "\n" in text
 
 
 def remove_button(key: str, label: str, on_remove: Callable[[Path], None], path: Path) -> None:

@@ -12,6 +12,7 @@ from pydantic import Field as Described
 from pydantic import JsonValue
 
 from app.forms.form_tree import (
+    ANY_FIELDS,
     ArrayField,
     BooleanField,
     ChoiceField,
@@ -30,6 +31,9 @@ from simulator.base.json_values import same
 
 LARGEST_WHOLE = 2**53 - 1
 """A browser's numbers are exact up to here; a larger one is held as JSON text."""
+
+_MOST_NAMED = 40
+"""So many further fields have a row each; more are JSON."""
 
 
 class RawText(Value):
@@ -104,11 +108,11 @@ class RawMember(Value):
 
 
 class RawObject(Value):
-    """The named fields in their order, and any other names as a JSON object in text."""
+    """The named fields in their order, and any others: rows of a name and a value, or a JSON object in text where inputs cannot hold the names."""
 
     kind: Literal["object"] = "object"
     members: tuple[RawMember, ...]
-    others: str = ""
+    others: RawArray | RawJson = Described(default_factory=lambda: NO_FIELDS)
 
 
 Raw: TypeAlias = Annotated[
@@ -127,6 +131,9 @@ Raw: TypeAlias = Annotated[
 
 for _model in (RawNullable, RawUnion, RawArray, RawMember, RawObject):
     _model.model_rebuild()
+
+NO_FIELDS: RawArray = RawArray(items=())
+"""An object has no fields but those that its schema names."""
 
 
 def fill(field: Field, value: JsonValue) -> Raw:
@@ -264,7 +271,14 @@ def _object(field: ObjectField, value: JsonValue) -> RawObject | None:
     )
     names = {member.name for member in field.members}
     others = {name: item for name, item in value.items() if name not in names}
-    return RawObject(members=members, others=write_json(others) if others else "")
+    return RawObject(members=members, others=_others(field.others or ANY_FIELDS, others))
+
+
+def _others(field: ArrayField, others: dict[str, JsonValue]) -> RawArray | RawJson:
+    if len(others) > _MOST_NAMED or not all(name.strip() and name.isprintable() for name in others):
+        return RawJson(text=write_json(others))
+    rows: list[JsonValue] = [{"name": name, "value": item} for name, item in others.items()]
+    return RawArray(items=tuple(fill(field.item, row) for row in rows))
 
 
 def _misfits(field: Field, raw: Raw) -> int:
@@ -282,5 +296,5 @@ def _misfits(field: Field, raw: Raw) -> int:
         unlike = sum(
             _misfits(member.field, held.raw) if held.given else 2 * member.required for member, held in pairs
         )
-        return unlike + bool(raw.others)
+        return unlike + (raw.others != NO_FIELDS)
     return 0

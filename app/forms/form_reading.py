@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeAlias, assert_never
 
 from pydantic import JsonValue
@@ -22,6 +22,7 @@ from app.forms.form_raw import (
     is_format,
 )
 from app.forms.form_tree import (
+    ANY_FIELDS,
     ArrayField,
     ChoiceField,
     ConstField,
@@ -124,7 +125,10 @@ def _read_json(text: str, path: Path, problems: list[FieldProblem], is_open: boo
     try:
         yield parse_any(text) if is_open else parse_json(text)
     except TypedJsonError as error:
-        problems.append(FieldProblem(path=path, message=str(error)))
+        is_empty = is_open and not text.strip()
+        problems.append(
+            FieldProblem(path=path, message="enter a text, a number or JSON" if is_empty else str(error))
+        )
 
 
 def _read_rows(
@@ -143,12 +147,23 @@ def _read_members(
         if held.given:
             for value in _read(member.field, held.raw, (*path, member.name), problems):
                 yield member.name, value
+    rows = (field.others if isinstance(field, ObjectField) else None) or ANY_FIELDS
+    names = {member.name for member in members}
+    match raw.others:
+        case RawJson():
+            yield from _read_others(raw.others.text, names, path, problems)
+        case RawArray():
+            yield from _read_named(rows.item, raw.others.items, names, path, problems)
+
+
+def _read_others(
+    text: str, names: Collection[str], path: Path, problems: list[FieldProblem]
+) -> Iterable[tuple[str, JsonValue]]:
     try:
-        others = parse_object(raw.others)
+        others = parse_object(text)
     except TypedJsonError as error:
         problems.append(FieldProblem(path=path, message=f"Other fields: {error}"))
         return
-    names = {member.name for member in members}
     for name, value in others.items():
         if name in names:
             problems.append(
@@ -156,3 +171,26 @@ def _read_members(
             )
         else:
             yield name, value
+
+
+def _read_named(
+    item: Field, rows: tuple[Raw, ...], known: Collection[str], path: Path, problems: list[FieldProblem]
+) -> Iterable[tuple[str, JsonValue]]:
+    """Read rows of a name and a value each."""
+    names = set(known)
+    for at, row in enumerate(rows):
+        name = name_in(row)
+        if not name.strip() or name in names:
+            message = f"another field is named {name}" if name.strip() else "enter a name"
+            problems.append(FieldProblem(path=(*path, "", at), message=message))
+            continue
+        names.add(name)
+        if isinstance(row, RawObject) and isinstance(item, ObjectField):
+            for value in _read(item.members[1].field, row.members[1].raw, (*path, name), problems):
+                yield name, value
+
+
+def name_in(row: Raw) -> str:
+    """Return the name that stands in a row of a field that no schema names."""
+    first = row.members[0].raw if isinstance(row, RawObject) and row.members else None
+    return first.text if isinstance(first, RawText) else ""

@@ -1,7 +1,8 @@
 """Reads what the inputs of a form hold now, drawn in this run or not.
 
 An input is called after the way to its field: `order.lines:0.qty`. A colon begins what is no field: `:null` and
-`:given` are switches, `:kind` chooses a variant, `:rows` lists the rows of an array. JSON by hand begins with `json:`.
+`:given` are switches, `:kind` chooses a variant, `:rows` lists the rows of an array, `:others` is an array of fields that no schema names. JSON by hand begins with
+`json:`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,15 @@ from app.forms.form_raw import (
     RawUnion,
     blank,
 )
-from app.forms.form_tree import ArrayField, Field, NullableField, ObjectField, TextField, UnionField
+from app.forms.form_tree import (
+    ANY_FIELDS,
+    ArrayField,
+    Field,
+    NullableField,
+    ObjectField,
+    TextField,
+    UnionField,
+)
 from app.forms.widget_store import KeptInputs, slug
 
 
@@ -119,5 +128,7 @@ def _object(kept: KeptInputs, name: str, field: Field, seed: RawObject) -> Raw:
         inner = member_name(name, member.name)
         raw = collect(kept, inner, member.field, held.raw)
         members.append(RawMember(given=bool(kept.value(f"{inner}:given", held.given)), raw=raw))
-    others = str(kept.value(f"json:{name}:others", seed.others) or "")
+    rows = (field.others if isinstance(field, ObjectField) else None) or ANY_FIELDS
+    others = collect(kept, f"{name}:others", rows, seed.others)
+    assert isinstance(others, (RawArray, RawJson))  # noqa: S101 - as `seed.others` is
     return RawObject(members=tuple(members), others=others)

@@ -107,11 +107,11 @@ class FormMember(Value):
 
 
 class ObjectField(_Field):
-    """Named fields; `is_open` says that the schema invites further names."""
+    """Named fields; `others` holds further ones, each a row of its name and its value, where the schema invites them."""
 
     kind: Literal["object"] = "object"
     members: tuple[FormMember, ...]
-    is_open: bool = False
+    others: ArrayField | None = None
 
 
 Field: TypeAlias = Annotated[
@@ -134,11 +134,21 @@ for _model in (NullableField, UnionField, ArrayField, FormMember, ObjectField):
     _model.model_rebuild()
 
 
+def named_rows(value: Field) -> ArrayField:
+    """Return the rows of fields that no schema names: each has a name, and a value of one kind."""
+    name = FormMember(name="name", field=TextField(), required=True)
+    return ArrayField(item=ObjectField(members=(name, FormMember(name="value", field=value, required=True))))
+
+
+ANY_FIELDS = named_rows(JsonField(is_open=True))
+"""The rows of fields of which nobody has said what they hold."""
+
+
 def parse_schema(schema: JsonObject) -> Field:
     """Turn a JSON schema into a field.
 
     References inside the schema are followed; none is ever fetched. What has no field of its own (recursion,
-    free maps, schemas that are none) becomes a `JsonField`.
+    schemas that are none) becomes a `JsonField`.
     """
     try:
         normal = normalise(schema)
@@ -228,9 +238,12 @@ class _Parser:
         return _scalar(str(kind), schema, name)
 
     def _object(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int) -> Field:
-        properties = _mapping(schema, "properties")
-        if not properties and schema.get("additionalProperties") is not False:
-            return JsonField(blank="{}", **_about(schema))
+        properties, more = _mapping(schema, "properties"), schema.get("additionalProperties")
+        others = None
+        if isinstance(more, dict) and more:
+            others = named_rows(self.field(more, refs=refs, depth=depth + 1))
+        elif more is not False and (more is not None or not properties):
+            others = ANY_FIELDS
         required = _listing(schema, "required")
         members = tuple(
             FormMember(
@@ -240,17 +253,15 @@ class _Parser:
             )
             for name, item in properties.items()
         )
-        return ObjectField(
-            members=members, is_open=bool(schema.get("additionalProperties")), **_about(schema)
-        )
+        return ObjectField(members=members, others=others, **_about(schema))
 
     def _array(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int) -> Field:
         items = schema.get("items")
-        if not isinstance(items, dict) or not items or "prefixItems" in schema:
+        if "prefixItems" in schema or items is False:
             return JsonField(blank="[]", **_about(schema))
         least = schema.get("minItems")
         return ArrayField(
-            item=self.field(items, refs=refs, depth=depth + 1),
+            item=self.field(items if isinstance(items, dict) else {}, refs=refs, depth=depth + 1),
             least=least if isinstance(least, int) else 0,
             **_about(schema),
         )

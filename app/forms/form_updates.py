@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.field_widgets import LONG
+from app.forms.field_widgets import is_long
 from app.forms.form_raw import (
     Raw,
     RawArray,
@@ -26,6 +26,7 @@ from app.forms.form_raw import (
 )
 from app.forms.form_state import member_name, rows_of
 from app.forms.form_tree import (
+    ANY_FIELDS,
     ArrayField,
     Field,
     NullableField,
@@ -75,7 +76,7 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
             yield name, then.index
         case (RawConst(), RawConst()):
             return
-        case (RawJson(), RawJson()):
+        case (RawJson(), RawJson()) if is_long(now.text) == is_long(then.text):
             yield f"json:{name}", then.text
         case _:
             yield from _inside(kept, name, field, now, then)
@@ -84,13 +85,9 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
 def _text(name: str, field: Field, now: str, then: str) -> Move:
     """A date has a picker of its own kind, and a long text an input of several lines."""
     is_time = isinstance(field, TextField) and field.format != "plain"
-    if is_time or _is_long(now) != _is_long(then):
+    if is_time or is_long(now) != is_long(then):
         raise _OtherInputsError
     return name, then
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > LONG or "\n" in text
 
 
 def _inside(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
@@ -117,10 +114,7 @@ def _inside(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> I
 def _members(
     kept: KeptInputs, name: str, field: ObjectField, now: RawObject, then: RawObject
 ) -> Iterator[Move]:
-    if bool(now.others) != bool(then.others):
-        raise _OtherInputsError
-    if now.others != then.others:
-        yield f"json:{name}:others", then.others
+    yield from _moves(kept, f"{name}:others", field.others or ANY_FIELDS, now.others, then.others)
     for member, before, after in zip(field.members, now.members, then.members, strict=True):
         inner = member_name(name, member.name)
         if before.given != after.given:

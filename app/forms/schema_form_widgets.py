@@ -137,7 +137,7 @@ class SchemaForm:
         if same(said, before):
             return None
         new = write_json(_as_written(said, before))
-        for name, value in (("", new), (":agreed", new), (":by_form", True)):
+        for name, value in (("", new), (":both", new), (":by_form", True)):
             self.kept.put(f"{self.name}{name}", value)
         return text if text != agreed else None
 
@@ -151,11 +151,11 @@ class SchemaForm:
             self.kept.put(name, value)
         if is_new:
             self.begin(text)
-        self.kept.put(f"{self.name}:agreed", text)
+        self.kept.put(f"{self.name}:both", text)
         self.kept.put(f"{self.name}:by_form", value=False)
 
     def _agreed(self) -> str | None:
-        agreed: str | None = self.kept.value(f"{self.name}:agreed")
+        agreed: str | None = self.kept.value(f"{self.name}:both")
         return agreed
 
     def to_text(self) -> None:
@@ -202,7 +202,7 @@ class SchemaForm:
         return blank(self._field) if self._value is None else fill(self._field, self._value)
 
     def _field_has_inputs(self) -> bool:
-        return self._field.kind != "object" or bool(self._field.members) or self._field.is_open
+        return self._field.kind != "object" or bool(self._field.members) or self._field.others is not None
 
 
 def schema_form(

@@ -24,6 +24,7 @@ FIRST_VALUES: Mapping[str, JsonValue] = MappingProxyType(
         "List of whole numbers": [0],
         "List of numbers": [0.0],
         "Group of fields": {},
+        "List of groups": [{}],
     }
 )
 """The kinds of a field that can be added, in words, and what each holds at first."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from google.adk.tools.tool_context import ToolContext
+from pydantic import BaseModel
 
 from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
@@ -78,6 +79,36 @@ def test_a_response_that_begins_empty_gets_fields_lists_and_groups() -> None:
         assert page.text("response_") == "null"
         add(page, "left", "Whole number")
         assert json.loads(page.text("response_")).keys() == {"left"}
+
+
+class Basket(BaseModel):
+    """What somebody bought, as far as it is declared."""
+
+    lines: list[dict[str, Any]]
+    notes: dict[str, Any]
+    prices: dict[str, float]
+
+
+def basket(word: str) -> Basket:
+    """Return what somebody bought."""
+    raise NotImplementedError(word)
+
+
+def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
+    """A field without a declared name has an input for its name and one for its value; the next row has the names of the one above."""
+    with asked_for(call("basket", word="x"), tools=[basket]) as simulation:
+        page = Deciding(simulation).choose("style_", "Form")
+        lines, notes, prices = (f"form:response.{name}" for name in ("lines", "notes", "prices"))
+        page.press(f"{lines}:0:others:add").type(f"{lines}:0:others:0.name", "sku")
+        page.type(f"json:{lines}:0:others:0.value", "GRV-500-56").press(f"{lines}:add")
+        assert page.text(f"{lines}:1:others:0.name") == "sku"
+        page.type(f"json:{lines}:1:others:0.value", "12").press(f"{notes}:others:add")
+        page.press("accept_")
+        assert "enter a name" in page.shown()
+        page.press(f"{notes}:others:0:remove").press(f"{prices}:others:add")
+        page.type(f"{prices}:others:0.name", "net").type(f"{prices}:others:0.value", 4.5).press("accept_")
+        value = {"lines": [{"sku": "GRV-500-56"}, {"sku": 12}], "notes": {}, "prices": {"net": 4.5}}
+        assert answers(simulation)[0].outcome == Returned(value=value)
 
 
 def add(page: Deciding, name: str, kind: str, where: int = 0) -> None:

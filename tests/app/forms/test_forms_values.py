@@ -14,6 +14,7 @@ from hypothesis.strategies import DrawFn
 from app.forms.form_raw import RawJson, RawMember, RawNumber, RawObject, RawText, RawUnion, blank, fill
 from app.forms.form_reading import FormReading, read
 from app.forms.form_tree import (
+    ANY_FIELDS,
     ArrayField,
     BooleanField,
     ChoiceField,
@@ -24,6 +25,7 @@ from app.forms.form_tree import (
     ObjectField,
     TextField,
     UnionField,
+    named_rows,
     parse_schema,
 )
 from app.forms.record_tables import (
@@ -187,8 +189,13 @@ def test_any_json_is_a_schema_that_gives_a_form(schema: Any) -> None:
         ({"type": "boolean", "default": True}, BooleanField(default=True, has_default=True)),
         ({"type": "string", "enum": ["a", "b"]}, ChoiceField(options=("a", "b"))),
         ({"const": 4}, ConstField(value=4)),
-        ({"type": "object"}, JsonField(blank="{}")),
-        ({"type": "array"}, JsonField(blank="[]")),
+        ({"type": "object"}, ObjectField(members=(), others=ANY_FIELDS)),
+        ({"type": "object", "additionalProperties": False}, ObjectField(members=())),
+        (
+            {"type": "object", "additionalProperties": {"type": "number"}},
+            ObjectField(members=(), others=named_rows(NumberField())),
+        ),
+        ({"type": "array"}, ArrayField(item=JsonField(is_open=True))),
         ({"type": "array", "prefixItems": [{}], "items": {"type": "string"}}, JsonField(blank="[]")),
         ({}, JsonField(is_open=True)),
         ({"type": ["string", "null"]}, NullableField(inner=TextField())),
@@ -293,7 +300,8 @@ def test_an_optional_field_starts_switched_off_with_its_default_ready() -> None:
         ({"type": "number"}, RawNumber(number=None), "enter a number"),
         ({"type": "string", "format": "date"}, RawText(text="soon"), "enter a date"),
         ({}, RawJson(text='{"a": }'), "Line 1, column 7"),
-        *(({}, RawJson(text=text), "Line 1, ") for text in ('{"a": ', '["', '"open', "1e999", "")),
+        *(({}, RawJson(text=text), "Line 1, ") for text in ('{"a": ', '["', '"open', "1e999")),
+        ({}, RawJson(text=" "), "enter a text"),
     ],
 )
 def test_an_unusable_input_is_named(schema: JsonObject, raw: Any, words: str) -> None:
@@ -331,8 +339,15 @@ def test_other_fields_may_not_repeat_a_field() -> None:
     raw = fill(field, {"a": "x"})
     assert isinstance(raw, RawObject)
     for others, words in (('{"a": 1}', "is set twice"), ("[1]", "Other fields")):
-        (problem,) = read(field, raw.model_copy(update={"others": others})).problems
+        (problem,) = read(field, raw.model_copy(update={"others": RawJson(text=others)})).problems
         assert words in problem.message
+    for name, words in (("a", "is named a"), (" ", "enter a name")):
+        row = fill(ANY_FIELDS, [{"name": name, "value": 1}])
+        (problem,) = read(field, raw.model_copy(update={"others": row})).problems
+        assert (words in problem.message, problem.path) == (True, ("", 0))
+    held = fill(field, {"\n": 1})
+    assert isinstance(held, RawObject)
+    assert isinstance(held.others, RawJson)
 
 
 @pytest.mark.parametrize(
