@@ -184,6 +184,16 @@ turns:
 """
 
 
+_ON_A_PHONE = """() => {
+    const box = (key) => document.querySelector(`.st-key-${key}`).getBoundingClientRect();
+    return {
+        words: box('script_words').width > 0.6 * box('script_strip').width,
+        decision: box('pane_decision').bottom <= box('pane_timeline').top,
+    };
+}"""
+"""Says whether what a script has to say is a text and no column of letters, and whether the decision stands above the timeline."""
+
+
 def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) -> None:
     """What a script has to say takes one line, however much it is: the page need not be scrolled, and the rest is a click away."""
     context = visitor(browser, _WIDTHS[0], _HEIGHT)
@@ -203,6 +213,9 @@ def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) 
         expect(studio.button("accept_")).to_be_in_viewport(ratio=1)
         assert main.evaluate("main => main.scrollHeight - main.clientHeight") <= 1
     assert _outside(studio) == []
+    studio.page.set_viewport_size({"width": 390, "height": 844})
+    assert studio.page.evaluate(_STAYS) == []
+    assert studio.page.evaluate(_ON_A_PHONE) == {"words": True, "decision": True}
     studio.keyed("script_details").get_by_test_id("stPopoverButton").click()
     expect(studio.page.get_by_test_id("stPopoverBody")).to_contain_text("find_order")
     assert studio.troubles == []
