@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -11,10 +11,14 @@ from app.evalsets.cases.review_panel import STATUS_WORDS, review_words
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.download_panel import csv_button
 from app.evalsets.set_context import OpenCase, SetCommand, SetContext
-from app.evalsets.workspace import Workspace
+from app.evalsets.workspace import Workspace, workspaces
 from app.forms.safe_labels import literal
 from app.session import page_state
 from evalset.editing.opened_set import CaseRow
+from evalset.kept_runs.run_files import runs_folder
+
+if TYPE_CHECKING:
+    from app.evalsets.run.last_results import LastResult
 
 PAGE_CASES = 50
 _LOW = 12
@@ -29,6 +33,7 @@ _ORDERS: dict[str, Callable[[CaseRow], Any]] = {
     "First message": lambda row: row.query.casefold(),
     "Turns": lambda row: row.turns,
 }
+_WORST_FIRST = ("failed", "error", "skipped", "stopped", "passed", None)
 _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "With notes")
 
 
@@ -38,7 +43,8 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
     if not rows:
         st.caption("No cases yet. Play a session and export it into this set.")
         return None
-    found = _sorted(scene, _filtered(scene, rows))
+    results = _results(scene, rows)
+    found = _sorted(scene, _filtered(scene, rows), results)
     page_state.put("cases_found", [str(scene.path), *(row.key for row in found)])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
         of = f" of {len(rows):,}" if len(found) < len(rows) else ""
@@ -60,15 +66,27 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
         st.caption("No matching cases. Remove a filter or change the search.")
         return None
     shown = found[(page - 1) * PAGE_CASES : page * PAGE_CASES]
-    return _table(scene, shown)
+    return _table(scene, shown, results)
 
 
-def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
+def _results(scene: SetContext, rows: Sequence[CaseRow]) -> Mapping[str, LastResult]:
+    """Return the last result of each case that was ever run, by its id."""
+    workspace = workspaces().of(scene.owner, scene.path)
+    if not (workspace.jobs or runs_folder(scene.path).is_dir()):
+        return {}
+    from app.evalsets.run.last_results import last_results  # noqa: PLC0415 - not before something was run
+
+    return {one.eval_id: one for one in last_results(workspace, [row.eval_id for row in rows])}
+
+
+def _table(
+    scene: SetContext, shown: Sequence[CaseRow], results: Mapping[str, LastResult]
+) -> SetCommand | None:
     st.caption(
         "To open a case, tick the box at the left of its row. By keyboard: arrow keys, then Shift+Space."
     )
     picked: Any = st.dataframe(
-        [_line(scene, row) for row in shown],
+        [_line(scene, row, results) for row in shown],
         key=f"cases_table_{page_state.get('cases_drawn') or 0}",
         hide_index=True,
         height="auto" if len(shown) <= _LOW else 460,
@@ -87,14 +105,16 @@ def _table(scene: SetContext, shown: Sequence[CaseRow]) -> SetCommand | None:
     return None
 
 
-def _line(scene: SetContext, row: CaseRow) -> dict[str, Any]:
+def _line(scene: SetContext, row: CaseRow, results: Mapping[str, LastResult]) -> dict[str, Any]:
     work = scene.work
+    result = {"result": _result_words(scene, results.get(row.eval_id))} if results else {}
     info = ["edited"] if work.is_case_edited(row.key) else []
     info += ["recorded"] if work.is_recorded(row.key) else []
     info += ["scenario"] if row.is_scenario else []
     info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
     return {
         "case": literal(row.eval_id),
+        **result,
         "review": review_words(work, row.key),
         "first message": literal(row.query),
         "turns": row.turns,
@@ -149,7 +169,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
 def _sort_choice() -> None:
     st.selectbox(
         "Sort by",
-        ("File order", *_ORDERS, "Review"),
+        ("File order", *_ORDERS, "Review", "Result"),
         key=_SORT,
         format_func=lambda order: f"Sort: {order.lower()}",
         label_visibility="collapsed",
@@ -158,9 +178,20 @@ def _sort_choice() -> None:
     )
 
 
-def _sorted(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
-    """Bring all that was found into the order that was chosen."""
+def _result_words(scene: SetContext, result: LastResult | None) -> str:
+    if result is None:
+        return ""
+    from app.evalsets.run.last_results import result_words  # noqa: PLC0415 - as above
+
+    return result_words(result, unsaved=scene.work.is_edited)
+
+
+def _sorted(scene: SetContext, rows: list[CaseRow], results: Mapping[str, LastResult]) -> list[CaseRow]:
+    """Bring all that was found into the order that was chosen; by their results, what did not pass comes first."""
     chosen = st.session_state.get(_SORT)
+    if chosen == "Result":
+        status = {eval_id: one.status for eval_id, one in results.items()}
+        return sorted(rows, key=lambda row: _WORST_FIRST.index(status.get(row.eval_id)))
     if chosen == "Review":
         return sorted(rows, key=lambda row: review_words(scene.work, row.key))
     by = _ORDERS.get(chosen or "")

@@ -13,7 +13,7 @@ from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
 from app.evalsets.run.eval_tables import metric_rows
 from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
-from app.evalsets.run.verify_jobs import MARKS, options_of, verifying
+from app.evalsets.run.verify_jobs import MARKS, options_of, verifying, where_of, why_of
 from app.evalsets.run.verify_tab import divergence_shown
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
@@ -223,8 +223,11 @@ def _details(
     scored: AdkCaseResult | None,
     findings: list[Finding] | None,
 ) -> None:
-    """Draw what did not pass, folded: the page of the case keeps its room."""
+    """Draw why the case did not pass in a line, and the rest folded: the page of the case keeps its room."""
     failed = verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
+    if failed is not None and (why := why_of(failed.case) if failed.case is not None else failed.why):
+        with st.container(key="case_why"):
+            st.text(literal(f"{where_of(failed.case)}{why}"))
     if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
         return
     body = st.container(key="case_results").expander(

@@ -67,12 +67,19 @@ def last_results(workspace: Workspace, eval_ids: Collection[str]) -> list[LastRe
     return [newest[eval_id] for eval_id in eval_ids if eval_id in newest]
 
 
+def result_words(result: LastResult, *, unsaved: bool) -> str:
+    """Return what to say of a result in a word or two."""
+    return (
+        f"{MARKS[result.status]}{', out of date' if is_out_of_date(result.measured, unsaved=unsaved) else ''}"
+    )
+
+
 def last_rows(results: Iterable[LastResult], *, unsaved: bool) -> list[dict[str, str]]:
     """Return a row for each result, as plain text."""
     return [
         {
             "case": literal(one.eval_id),
-            "verdict": f"{MARKS[one.status]}{', out of date' if is_out_of_date(one.measured, unsaved=unsaved) else ''}",
+            "verdict": result_words(one, unsaved=unsaved),
             "when": short_time(one.at),
             "what happened": literal(why_of(one.case) if one.case is not None else one.why),
         }

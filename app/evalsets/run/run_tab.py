@@ -12,7 +12,7 @@ from app.evalsets.run.golden_edits import edit_of, played_until
 from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
-from app.evalsets.set_context import ApplyEdits, SetCommand, SetContext
+from app.evalsets.set_context import ApplyEdits, OpenCase, SetCommand, SetContext
 from app.evalsets.set_facts import SetFacts, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
@@ -35,6 +35,9 @@ def run_tab(scene: SetContext) -> SetCommand | None:
         adk_eval_tab(workspace, facts, unsaved=unsaved)
         return None
     asked = verify_tab(workspace, facts, lambda golden: edit_of(scene, golden), unsaved=unsaved)
+    if isinstance(asked, OpenCase):
+        rows = scene.work.rows()
+        return OpenCase(key=next((row.key for row in rows if row.eval_id == asked.key), asked.key))
     if asked is None or not isinstance(asked, OpenAt):
         return None if asked is None else ApplyEdits(edits=(asked,))
     try:

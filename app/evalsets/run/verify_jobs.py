@@ -168,6 +168,13 @@ def verdict_words(divergence: Divergence) -> str:
     return ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
 
 
+def where_of(case: CaseResult | None) -> str:
+    """Return at which step a case goes another way, as the beginning of a sentence; empty where it does not, or nobody knows."""
+    runs = case.runs if case is not None else ()
+    found = next((run.divergence for run in runs if run.divergence is not None), None)
+    return f"Turn {found.turn + 1}, step {found.step + 1}: " if found is not None else ""
+
+
 def why_of(case: CaseResult) -> str:
     """Return why a case did not pass, in the words of the first run that did not."""
     if case.error:

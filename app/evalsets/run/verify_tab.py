@@ -44,6 +44,7 @@ from app.evalsets.run.verify_jobs import (
     side_by_side,
     verifying,
 )
+from app.evalsets.set_context import OpenCase
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace
@@ -121,7 +122,7 @@ def verify_tab(
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
     *,
     unsaved: bool = False,
-) -> OpenAt | Edit | None:
+) -> OpenAt | OpenCase | Edit | None:
     """Draw the tab.
 
     Args:
@@ -131,7 +132,7 @@ def verify_tab(
         unsaved: The set has edits that are not saved.
 
     Returns:
-        The session that shall be opened, or the edit that shall be made.
+        The session or the page of the case (by its id) that shall be opened, or the edit that shall be made.
     """
     edited = _edited(workspace)
     if edited is not None:
@@ -275,7 +276,7 @@ def _outcome(
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
     *,
     unsaved: bool,
-) -> OpenAt | None:
+) -> OpenAt | OpenCase | None:
     if wrong := workspace.notes.get("verify"):
         problem("The action failed.", wrong)
     if said := workspace.notes.get("verify_done"):
@@ -421,16 +422,21 @@ def _case(
     found: list[CaseResult],
     agent: str,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
-) -> OpenAt | None:
+) -> OpenAt | OpenCase | None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
     first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
     if workspace.options.get("verify_case") not in ids:
         workspace.options["verify_case"] = first if first in ids else ids[0]
-    chosen = st.selectbox(
-        "Case", ids, key=option_key(workspace, "verify_case", first), format_func=literal, width=420
-    )
-    keep_option(workspace, "verify_case", chosen)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Case", ids, key=option_key(workspace, "verify_case", first), format_func=literal, width=420
+        )
+        keep_option(workspace, "verify_case", chosen)
+        if st.button(
+            "Open case", key=key_of(workspace, "verify_open"), type="tertiary", icon=":material/open_in_new:"
+        ):
+            return OpenCase(key=chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
         problem("The case could not run.", case.error)

@@ -150,7 +150,7 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
 def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Changed) -> None:
     """A golden that says other arguments: the place, both calls, what differs; its one action is an edit, and saved it passes.
 
-    A session opens at the step, which waits for a person; a case that the edits no longer have is said to be gone. Chosen
+    The case's own page says why in a line, and the list of the cases has the results. A session opens at the step, which waits for a person; a case that the edits no longer have is said to be gone. Chosen
     cases are verified alone, and found by their id.
     """
     path = eval_set(('"order": "A"', '"order": "Z"'))
@@ -163,6 +163,11 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     assert 'check({\n  "order": "Z"\n})' in tab.literal
     assert 'check({\n  "order": "A"\n})' in tab.literal
     assert divergence.sentence in tab.literal
+    shown = opened(path)
+    shown.click(shown.key("verify_open"))
+    assert f"Turn 1, step 2: {divergence.sentence}" in shown.literal
+    shown.click("case_back").choose("set_tab", "Cases").fill("case_sort", "Result").run()
+    assert list(shown.app.dataframe[0].value["result"]) == ["✗ failed", "✓ passed"]
     there = opened(path)
     there.click(there.key("divergence_open"))
     assert there.session_id is not None
