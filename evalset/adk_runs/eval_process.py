@@ -74,6 +74,7 @@ class RunView(Value):
         kept: Where the results file lies.
         measured: The digests of what it is measured on.
         network: Which hosts the agent tried to reach, and whether all could be refused; None before the end, and where the real tools run.
+        ended_at: When it ended, in seconds since the epoch; None before.
     """
 
     state: RunState = "preparing"
@@ -87,6 +88,7 @@ class RunView(Value):
     kept: Path | None = None
     measured: Measured | None = None
     network: NetworkUse | None = None
+    ended_at: float | None = None
 
     @property
     def is_over(self) -> bool:
@@ -255,6 +257,7 @@ class AdkEvalRun:
                 "output": _tail(self.output_file),
                 "measured": self._measured,
                 "network": _network_of(self.spec, prepared) if prepared else None,
+                "ended_at": time.time(),
             }
         )
         with self._lock:

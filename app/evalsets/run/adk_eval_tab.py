@@ -30,6 +30,7 @@ from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue
+from app.server.viewer_time import short_time
 from app.session.page_fragments import fragment
 from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
@@ -158,7 +159,7 @@ def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> 
 
 
 def run_badge(view: RunView, *, unsaved: bool) -> None:
-    """Draw how a run stands; gray where that is of before a change."""
+    """Draw how a run stands, and since when; gray where that is of before a change."""
     shown = {
         "preparing": ("Preparing", "blue"),
         "running": ("Running", "blue"),
@@ -168,8 +169,10 @@ def run_badge(view: RunView, *, unsaved: bool) -> None:
         "broken": ("Error", "red"),
     }
     words, color = shown[view.state]
+    if view.ended_at is not None:
+        words = f"{words}, {short_time(view.ended_at)}"
     if view.is_over and is_out_of_date(view.measured, unsaved=unsaved):
-        color = "gray"
+        words, color = f"{words}, out of date", "gray"
     st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
 
 

@@ -17,6 +17,7 @@ from app.evalsets.set_facts import SetFacts, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import place
+from app.server.viewer_time import short_time
 from app.session.progress_panel import waiting
 
 ENGINES = ("Verify", "adk eval")
@@ -78,10 +79,10 @@ def _other_at_work(workspace: Workspace, engine: str) -> None:
 def _last(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     job = workspace.jobs.get(VERIFIED)
     if job is not None and job.result is not None:
-        st.caption("Verify", width="content")
+        st.caption(f"Verify, {short_time(job.ended_at)}", width="content")
         count_badges(job.result.count, is_of_now=not is_out_of_date(job.result.measured, unsaved=unsaved))
     elif job is None and (found := last_results(workspace, facts.eval_ids)):
-        st.caption("Verify", width="content")
+        st.caption(f"Verify, {short_time(max(one.at for one in found))}", width="content")
         counts = Counter(one.status for one in found)
         old = any(
             is_out_of_date(measured, unsaved=unsaved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -240,6 +241,7 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     assert run.wait(60).state == "passed", run.view()
     tab.run()
     assert "1 passed" in tab.words
+    assert re.search(r"All passed, \d\d:\d\d", tab.words)
     table = tab.app.dataframe[0].value
     assert list(table["case"]) == ["adds"]
     assert table["tool_trajectory_avg_score"][0] == "✓ 1"
@@ -254,6 +256,7 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     agent = eval_set.with_name("agent.py")
     agent.write_text(agent.read_text() + "\n")
     assert tab.run().has(tab.key("adk_again"))
+    assert re.search(r"All passed, \d\d:\d\d, out of date", tab.words)
     measured = run.view().measured
     assert measured is not None
     assert measured.changes() == ("the set", "the agent")
