@@ -26,6 +26,7 @@ class SimulatedAgentConfig:
         environment_data: What there is in the agent's world when a session begins: JSON of tables, or words. A
             `Path` names a file of it (JSON or YAML), or a folder in which `environment_data.json` or
             `environment_data.yaml` may lie. A file is read when a session is opened.
+        placeholders: The variables that the agent asks for when it loads, that are not set, and for which it found placeholders.
 
     Raises:
         AgentConfigError: The name is empty, the agent is no ADK agent, the path cannot be a file's, or the environment
@@ -38,6 +39,7 @@ class SimulatedAgentConfig:
     app_name: str = ""
     origin: str = ""
     environment_data: str | Path = ""
+    placeholders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():

@@ -32,6 +32,7 @@ from evalset.recorded.recording_files import RecordedEnvironmentError, read_envi
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
 from simulator.agents.agent_settings import interpreter_named
+from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
@@ -72,7 +73,7 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine,
     if given.scenario is not None:
         _run_scenario(given, typed, progress, out)
         return
-    config = _load(given)
+    config = _load(given, progress)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:
         script = script._replace(script=script.script.model_copy(update={"otherwise": given.otherwise}))
@@ -172,7 +173,7 @@ def _replayed_back(
 
 def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
     """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
-    config = _load(given)
+    config = _load(given, progress)
     _check(EvalSetWriter(given.out, config.name), given)
     played = play_scenario(given, config, typed, progress)
     progress.clear()
@@ -237,13 +238,16 @@ def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
     return cases[case] if case else next(iter(cases.values()))
 
 
-def _load(given: argparse.Namespace) -> SimulatedAgentConfig:
+def _load(given: argparse.Namespace, progress: ProgressLine) -> SimulatedAgentConfig:
     try:
-        return agent_named(given.agent, KernelLoader(interpreter_named(given.python)))
+        config = agent_named(given.agent, KernelLoader(interpreter_named(given.python)))
     except AgentSettingsError as error:
         raise Ends(BAD_INPUT, str(error)) from error
     except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
         raise Ends(BAD_INPUT, f"AGENT: {error}") from error
+    if words := placeholder_words(config.placeholders):
+        progress.say(f"note: {words}")
+    return config
 
 
 def _check(writer: EvalSetWriter, given: argparse.Namespace, *, may_wait: bool = False) -> None:

@@ -22,6 +22,7 @@ from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 from simulator.runtime.adk.allowed_hosts import asked_what_there_is
@@ -111,6 +112,8 @@ def _verified(
     stop: Stop,
 ) -> Verification:
     jobs, told = _jobs(wanted, request.criteria, request.models)
+    configs = config_of_each(wanted)
+    lacks = dict.fromkeys(filter(None, (placeholder_words(config.placeholders) for config in configs)))
     _check_network(wanted, jobs, request.models)
     let_missing_a2a_be_known()
     with collecting_seldom():
@@ -122,11 +125,9 @@ def _verified(
         criteria=request.criteria,
         runs=request.runs,
         cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
-        models=told,
+        models=(*told, *lacks),
         renamed={old: new for each in wanted for old, new in each.renamed.items()},
-        measured=Measured(
-            files=read.files, agents=measured_agents(config_of_each(wanted)), adk=adk_version()
-        ),
+        measured=Measured(files=read.files, agents=measured_agents(configs), adk=adk_version()),
         network=_network_of(jobs, done),
     )
 

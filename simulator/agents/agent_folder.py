@@ -7,16 +7,16 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig, is_agent
+from simulator.agents.load_advice import lacking_variables
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, forget, prepare
-from simulator.agents.placeholder_credentials import are_chosen, placeholder_credentials
+from simulator.agents.placeholder_credentials import are_off, placeholders
 from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
@@ -136,15 +136,11 @@ class AgentFolder:
             if anew:
                 loader.remove_agent_from_cache(app_name)
             try:
-                agent = on_its_ground(
-                    folder,
-                    lambda: (
-                        loader.load_agent(app_name)
-                        if is_importable(app_name)
-                        else load_by_path(home, app_name)
-                    ),
-                    app_name,
+                is_adks = is_importable(app_name)
+                load = (
+                    partial(loader.load_agent, app_name) if is_adks else partial(load_by_path, home, app_name)
                 )
+                agent = on_its_ground(folder, load, app_name)
             except BaseException:
                 # What the agent imported before it failed would else be kept, and not read again once it is fixed.
                 forget(app_name)
@@ -157,6 +153,7 @@ class AgentFolder:
             app_name=app_name,
             origin=str(self.where(name)),
             environment_data=folder,
+            placeholders=placeholders_of(folder),
         )
 
 
@@ -268,7 +265,7 @@ def _is_made(folder: Path) -> bool:
 def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> Any:
     """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
 
-    One that cannot be loaded finds placeholder credentials in another try, where somebody chose so.
+    One that cannot be loaded finds placeholders for what it asks for in another try; `placeholders_of` names them.
 
     A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
     read, as it is seen where the module is.
@@ -279,28 +276,58 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
         package: The module whose parts are imported anew in another try.
 
     Raises:
-        Exception: Whatever `load` raises, with the module's place where that is no package.
+        Exception: Whatever `load` raises, with the module's place where that is no package; what it raised first, where placeholders did not help.
     """
-    tried = set[str]()
-    credentials: Callable[[], AbstractContextManager[None]] = nullcontext
+    given = tuple[str, ...]()
+    first: BaseException | None = None
     while True:
+        before = set(sys.modules)
         try:
-            with credentials():
-                return load()
+            with placeholders(given):
+                agent = load()
         except ModuleNotFoundError as error:
-            ground = ground_of((error.name or "").partition(".")[0], folder)
-            if ground is None or str(ground) in tried or str(ground) in sys.path:
+            if not _looks_there_too(ground_of((error.name or "").partition(".")[0], folder)):
                 raise
-            tried.add(str(ground))
-            sys.path.append(str(ground))
-            importlib.invalidate_caches()
             forget(package)
-        except (Exception, SystemExit):
-            # What loads without them has a way of its own then: with them it might be another agent.
-            if credentials is placeholder_credentials or not are_chosen():
-                raise
-            credentials = placeholder_credentials
+        except ImportError:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything
+            first = first or error
+            new = () if are_off() else lacking_variables(error, folder)
+            if set(new) <= set(given):
+                raise first from first.__cause__
+            given = tuple(dict.fromkeys((*given, *new)))
             forget(package)
+            _forget_project(folder, set(sys.modules) - before)
+        else:
+            _PLACEHOLDERS[folder] = given
+            return agent
+
+
+def _looks_there_too(ground: Path | None) -> bool:
+    """Look for modules in a folder from now on; return whether they were not looked for there before."""
+    if ground is None or str(ground) in sys.path:
+        return False
+    sys.path.append(str(ground))
+    importlib.invalidate_caches()
+    return True
+
+
+_PLACEHOLDERS: dict[Path, tuple[str, ...]] = {}
+
+
+def placeholders_of(folder: Path) -> tuple[str, ...]:
+    """Return the variables that an agent found placeholders for when it was last loaded in this process."""
+    return _PLACEHOLDERS.get(folder, ())
+
+
+def _forget_project(folder: Path, names: Iterable[str]) -> None:
+    """Forget modules of an agent's project: one that has read a variable would keep that it was not set."""
+    root = project_folders(folder)[-1].resolve()
+    for name in names:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file and Path(file).resolve().is_relative_to(root) and "site-packages" not in Path(file).parts:
+            sys.modules.pop(name, None)
 
 
 def ground_of(module: str, folder: Path) -> Path | None:

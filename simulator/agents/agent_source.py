@@ -78,6 +78,49 @@ def makes_sets(config: SimulatedAgentConfig) -> bool:
     )
 
 
+def read_at(file: Path, line: int) -> tuple[str, ...]:
+    """Return the variables that the code at a line reads, or a name in it was assigned from: in its statement, or else in the condition around it.
+
+    What has a default is no variable that the code lacks.
+    """
+    try:
+        tree = parsed(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _is_at(node, line)]
+    for node in sorted(around, key=lambda node: (node.end_lineno or 0) - node.lineno):
+        if isinstance(node, (ast.If, ast.While)):
+            looked_at: ast.AST = node.test
+        elif hasattr(node, "body"):
+            continue
+        else:
+            looked_at = node
+        if found := _read_in(looked_at, tree):
+            return found
+    return ()
+
+
+def _is_at(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _read_in(node: ast.AST, tree: ast.AST) -> tuple[str, ...]:
+    used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    assigned = (
+        each.value
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in used for target in each.targets)
+    )
+    inside = (each for root in (node, *assigned) for each in ast.walk(root))
+    bare = (
+        each
+        for each in inside
+        if not (isinstance(each, ast.Call) and len(each.args) + len(each.keywords) > 1)
+    )
+    return tuple(dict.fromkeys(name for each in bare for name in _variables_in(each)))
+
+
 def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
     """Yield all nodes of the Python files of an agent that can be read."""
     place = source_of(config)

@@ -12,11 +12,12 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_folder import on_its_ground
+from simulator.agents.agent_folder import on_its_ground, placeholders_of
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.module_table import IMPORTS, prepare
 
@@ -69,7 +70,11 @@ class ConfigsFile:
                 try:
                     place = self.path.with_suffix("") if self.path else Path.cwd() / self.name
                     module = on_its_ground(place, self._import)
-                    self._configs = tuple(_configs_in(module, self.name))
+                    found = placeholders_of(place)
+                    self._configs = tuple(
+                        replace(config, placeholders=found) if found else config
+                        for config in _configs_in(module, self.name)
+                    )
                 except (Exception, SystemExit) as error:
                     self._failure = error
                     raise

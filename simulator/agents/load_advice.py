@@ -7,6 +7,7 @@ a package, nothing is made up: the name of a module does not tell that of its pa
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import shlex
 import sys
@@ -16,7 +17,9 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.placeholder_credentials import PLACEHOLDER, VARIABLE
+from simulator.agents.agent_source import read_at
+from simulator.agents.load_failure import failure_words, place_in
+from simulator.agents.placeholder_credentials import ACCOUNT, PLACEHOLDER
 from simulator.agents.project_folders import project_folders
 
 ADK_NEEDED = "'google-adk>=2.11'"
@@ -68,14 +71,31 @@ def advice(words: str, agent: Path, python: Path) -> str:
     if lacking := _NO_NAME.search(words):
         return _of_version(lacking[1], listing, python)
     if _NO_CREDENTIALS.search(words):
-        return (
-            f"Log in: gcloud auth application-default login. To load it without an account, set {VARIABLE}=1"
-        )
+        return "Log in: gcloud auth application-default login"
     if unset := _UNSET.search(words):
         name = next(filter(None, unset.groups()))
         line = rf"printf '\n%s\n' {name}={PLACEHOLDER} >> {shlex.quote(str(_env_file(agent)))}"
         return f"Give {name} any value: {line}"
     return ""
+
+
+def lacking_variables(error: BaseException, folder: Path) -> tuple[str, ...]:
+    """Return the variables without which an agent did not load: its error names one, or the code that raised it reads them, and they are not set.
+
+    Args:
+        error: What loading it raised.
+        folder: Its folder; of a file its path without the ending.
+    """
+    words = failure_words(error, folder)
+    if _NO_CREDENTIALS.search(words):
+        file = os.environ.get(ACCOUNT, "")
+        return () if file and Path(file).exists() else (ACCOUNT,)
+    named = [next(filter(None, unset.groups()))] if (unset := _UNSET.search(words)) else []
+    if _NO_KEY.search(words):
+        named = ["GOOGLE_API_KEY"]
+    place = place_in(error, project_folders(folder)[-1])
+    found = named or (read_at(*place) if place is not None else ())
+    return tuple(name for name in found if not os.environ.get(name))
 
 
 def _env_file(agent: Path) -> Path:

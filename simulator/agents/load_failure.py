@@ -85,6 +85,15 @@ def _is_text(arguments: tuple[object, ...]) -> bool:
     return len(arguments) == 1 and isinstance(arguments[0], str)
 
 
+def place_in(error: BaseException, home: Path) -> tuple[Path, int] | None:
+    """Return the innermost place of a project where an error was raised, its file and its line; None where it was raised elsewhere."""
+    for frame in reversed(traceback.extract_tb(_own_error(error).__traceback__)):
+        file = Path(frame.filename).resolve()
+        if file.is_relative_to(home.resolve()) and "site-packages" not in file.parts:
+            return file, frame.lineno or 0
+    return None
+
+
 def _place(error: BaseException, home: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({_relative(Path(error.filename), home)}, line {error.lineno})"

@@ -71,6 +71,7 @@ class AgentOutline(Value):
         own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
         source: Its folder or file, as `source_of` gives it.
         needs: What its instructions need of the state.
+        placeholders: As `SimulatedAgentConfig` has them.
     """
 
     name: str
@@ -85,6 +86,7 @@ class AgentOutline(Value):
     own_code: tuple[str, ...] = ()
     source: str = ""
     needs: StateNeeds = StateNeeds()
+    placeholders: tuple[str, ...] = ()
 
 
 def outlined(config: SimulatedAgentConfig) -> AgentOutline:
@@ -106,6 +108,7 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
         own_code=own_code,
         source=str(source_of(config) or ""),
         needs=state_needs(config.agent, bool(own_code)),
+        placeholders=config.placeholders,
     )
 
 

@@ -58,6 +58,7 @@ class KernelAgentConfig(SimulatedAgentConfig):
             rewrites=drawn.rewrites,
             own_code=drawn.own_code,
             source=drawn.source,
+            placeholders=drawn.placeholders,
             outline=outline,
         )
 

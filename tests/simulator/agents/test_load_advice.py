@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 
 from simulator.agents import find_agents
 from simulator.agents.load_advice import advice, pip_install
-from simulator.agents.placeholder_credentials import VARIABLE, placeholder_credentials
+from simulator.agents.placeholder_credentials import ACCOUNT, PLACEHOLDER, VARIABLE, placeholders
 from simulator.base.secret_masking import without_secrets
 from tests.harness.tiny_agent import write_agent
 from tests.simulator.base.rows import for_each
@@ -151,22 +151,65 @@ root_agent = LlmAgent(name="shop", model="gemini-2.5-flash")
 """
 
 
-def test_an_agent_that_asks_for_credentials_at_import_loads_where_somebody_chose_so(
+def test_an_agent_that_asks_for_credentials_at_import_finds_placeholders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Off by default: then both ways are told. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
+    """Unless somebody turns them off. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
     for name, source in (("shop", AGENT), ("lacks", "import nothing_of_that_name\nroot_agent = None\n")):
         write_agent(tmp_path / name, source)
     (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv(VARIABLE, "0")
     lacks, shop = find_agents(tmp_path, demos=False)
     assert f"{sys.executable} -m venv {tmp_path / '.venv'}" in str(lacks.error)
     assert "gcloud auth application-default login" in str(shop.error)
-    assert VARIABLE in str(shop.error)
-    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.delenv(VARIABLE)
     (entry,) = find_agents(tmp_path / "shop", demos=False)
     assert entry.error is None
-    assert "GOOGLE_APPLICATION_CREDENTIALS" not in os.environ
+    assert entry.config is not None
+    assert entry.config.placeholders == (ACCOUNT,)
+    assert ACCOUNT not in os.environ
+
+
+READS = """
+import os, sys
+{how}
+from google.adk.agents import LlmAgent
+root_agent = LlmAgent(name="shop", model="gemini-2.5-flash")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        ('os.environ["SHOP_URL"]', ("SHOP_URL",)),
+        ('url = os.getenv("SHOP_URL")\nprint("shop: " + url)', ("SHOP_URL",)),
+        ('if not os.getenv("SHOP_URL"):\n    sys.exit(1)', ("SHOP_URL",)),
+        ('if not os.getenv("SHOP_URL"):\n    raise RuntimeError("SHOP_KEY is not set")', ()),
+        ("from google import genai\ngenai.Client()", ("GOOGLE_API_KEY",)),
+        ("from shop.settings import url", ("SHOP_URL",)),
+        ('int(os.environ["SHOP_URL"])', ()),
+        ('raise ValueError(os.getenv("SHOP_URL", "no default"))', ()),
+        (
+            'def made():\n    if os.getenv("SHOP_DEBUG"): return 1\n    return "/" + os.getenv("SHOP_URL")\nmade()',
+            ("SHOP_URL",),
+        ),
+    ],
+)
+def test_an_agent_that_lacks_a_variable_finds_a_placeholder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, found: tuple[str, ...]
+) -> None:
+    """What its error names, or the code reads that raised it, and nothing else; what does not help is not told, but the error."""
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(name, raising=False)
+    folder = write_agent(tmp_path / "shop", READS.format(how=how))
+    (folder / "settings.py").write_text(
+        'import os\nurl = os.getenv("SHOP_URL")\nif url is None:\n    raise OSError("no shop")\n'
+    )
+    (entry,) = find_agents(folder, demos=False)
+    assert (entry.config.placeholders if entry.config else ()) == found
+    assert (entry.error is None) == bool(found)
+    assert not {"SHOP_URL", "SHOP_KEY", "GOOGLE_API_KEY"} & set(os.environ)
 
 
 def test_an_agent_that_loads_without_credentials_finds_none(
@@ -177,22 +220,18 @@ def test_an_agent_that_loads_without_credentials_finds_none(
     asks = "try:\n    google.auth.default()\nexcept Exception:\n    pass\nelse:\n    raise RuntimeError"
     (tmp_path / "shop" / "agent.py").write_text(AGENT.replace("google.auth.default()", asks))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
-    monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(tmp_path, demos=False)
     assert entry.error is None
+    assert entry.config is not None
+    assert not entry.config.placeholders
 
 
-def test_credentials_that_are_set_stay(tmp_path: Path) -> None:
-    """Nobody's own are replaced."""
-    own = {VARIABLE: "1", "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path)}
-    with placeholder_credentials(own):
-        assert own["GOOGLE_APPLICATION_CREDENTIALS"] == str(tmp_path)
-    other = {VARIABLE: "1", "GOOGLE_CLOUD_PROJECT": "mine"}
-    with placeholder_credentials(other):
-        assert other["GOOGLE_CLOUD_PROJECT"] == "mine"
-        assert Path(other["GOOGLE_APPLICATION_CREDENTIALS"]).is_file()
-    assert set(other) == {VARIABLE, "GOOGLE_CLOUD_PROJECT"}
-    gone = {VARIABLE: "1", "GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "gone.json")}
-    with placeholder_credentials(gone):
-        assert Path(gone["GOOGLE_APPLICATION_CREDENTIALS"]).is_file()
-    assert gone["GOOGLE_APPLICATION_CREDENTIALS"] == str(tmp_path / "gone.json")
+def test_what_is_set_is_as_before_once_an_agent_is_loaded(tmp_path: Path) -> None:
+    """Nobody's own project is replaced, and a file of credentials that is not there comes back."""
+    own = {"GOOGLE_CLOUD_PROJECT": "mine", ACCOUNT: str(tmp_path / "gone.json")}
+    before = dict(own)
+    with placeholders((ACCOUNT, "KEY"), own):
+        assert own["GOOGLE_CLOUD_PROJECT"] == "mine"
+        assert Path(own[ACCOUNT]).is_file()
+        assert own["KEY"] == PLACEHOLDER
+    assert own == before
