@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import warnings
 from enum import Enum
 from typing import Any
 
@@ -245,21 +244,6 @@ def test_a_tool_is_given_to_an_agent_of_each_case() -> None:
         assert (last["parameters"], last["response"]) == ({"temperature": 60.0 + number, "mode": mode}, seen)
 
 
-def test_a_larger_cache_keeps_more_calls() -> None:
-    """50 calls of a key are kept where that is asked for; a registry that is given has its own bound."""
-    bounds = {
-        50: ToolSimulator(max_tool_call_cache_size=50),
-        100: ToolSimulator(state_registry=StateRegistry(100)),
-    }
-    for size, tool_simulator in bounds.items():
-        registry: Any = tool_simulator.state_registry
-        for number in range(120):
-            registry.cache_tool_call("t", "key", {"n": number}, {})
-        assert [one["response"]["n"] for one in registry.get_state("key")["previous_calls"]] == list(
-            range(120 - size, 120)
-        )
-
-
 @pytest.mark.parametrize("by_model", [False, True])
 def test_the_first_example(by_model: bool) -> None:
     """A decorated function becomes a tool; its answer fits the output schema, with and without a model."""
@@ -316,14 +300,6 @@ def test_shared_state() -> None:
         ),
         ("room_sensor", {}, {"temperature": 72.0, "humidity": 45.0}),
     ]
-
-
-def test_shared_state_without_a_model() -> None:
-    """The sensor reads what the controller was set to, and what the beginning said of the rest."""
-    tool_simulator = ToolSimulator()
-    tools = room(tool_simulator)
-    _, sensed = run(call("hvac_controller", temperature=72.0, mode="heat"), call("room_sensor"), tools=tools)
-    assert sensed == {"temperature": 72, "humidity": 45}
 
 
 def test_the_initial_state_is_in_every_prompt() -> None:
@@ -393,15 +369,6 @@ def test_the_registry_can_be_reached() -> None:
     own: Any = ToolSimulator()
     own.state_registry.initialize_state_via_description("Starting state", "env")
     assert own.get_state("env")["initial_state"] == "Starting state"
-
-
-def test_the_registrys_methods() -> None:
-    """A state is seeded with a description, read, and cleared."""
-    registry = StateRegistry()
-    registry.initialize_state_via_description("Starting state", "env")
-    assert dict(registry.get_state("env")) == {"initial_state": "Starting state", "previous_calls": []}
-    registry.clear_state("env")
-    assert registry.get_state("env")["initial_state"] is None
 
 
 def test_a_call_is_recorded_as_the_guide_writes_it() -> None:
@@ -477,23 +444,3 @@ def test_without_a_schema_there_is_one_text() -> None:
     (seen,) = run(call("my_tool", param="x"), tools=[tool_simulator.get_tool("my_tool")])
     assert set(seen) == {"response"} == set(DefaultToolResponse.model_fields)
     DefaultToolResponse.model_validate(seen)
-
-
-def test_a_second_initial_state_warns() -> None:
-    """Only the first description takes effect."""
-    tool_simulator = ToolSimulator()
-
-    @tool_simulator.tool(share_state_id="env", initial_state_description="Starting state")
-    def tool_a() -> dict:
-        """Do one thing."""
-
-    with pytest.warns(UserWarning, match="already been initialized"):
-
-        @tool_simulator.tool(share_state_id="env", initial_state_description="Different state")
-        def tool_b() -> dict:
-            """Do another."""
-
-    assert tool_simulator.get_state("env")["initial_state"] == "Starting state"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tool_simulator.tool(share_state_id="other", initial_state_description="x", name="tool_c")(tool_a)

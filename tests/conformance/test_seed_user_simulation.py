@@ -11,16 +11,14 @@ from google.adk.evaluation.eval_config import get_evaluation_criteria_or_default
 from google.adk.evaluation.eval_set import EvalSet
 
 import evalset
-from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset import GoldenTraceBuilder
 from evalset.cli.main import main as golden_trace
-from evalset.cli.simulator_program import main
 from evalset.eval_config.config_checks import check
 from simulator import SessionState, SimulationError
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.user_simulator import read_config
-from tests.harness.talking_agent import write_talking_agent
 from tests.simulator.runtime.speaking import desk, said, seat, speaker, status
-from tests.simulator.runtime.stage import PATIENCE, say
+from tests.simulator.runtime.stage import say
 
 ROLL: JsonObject = {
     "starting_prompt": "What can you do for me?",
@@ -133,35 +131,6 @@ def test_a_field_of_the_configuration_has_its_type(field: str, wrong: Any) -> No
         read_config({field: wrong})
 
 
-def test_a_comment_in_a_configuration_is_refused_with_its_line(tmp_path: Path, capsys: Any) -> None:
-    """`# same as before` stands for what the guide has shown before; it is no JSON, and no program can know what it means."""
-    scenarios, config = tmp_path / "scenarios.json", tmp_path / "eval_config.json"
-    scenarios.write_text(json.dumps(ROLL))
-    config.write_text('{\n  "criteria": {\n    # same as before\n  }\n}')
-    agent = str(write_talking_agent(tmp_path / "agents"))
-    words = [
-        "run",
-        agent,
-        "--scenario",
-        str(scenarios),
-        "--config",
-        str(config),
-        "--out",
-        str(tmp_path / "o.json"),
-    ]
-    assert main(words) == 2
-    assert "line 3" in capsys.readouterr().err
-
-
-def test_the_starting_prompt_is_fixed() -> None:
-    """It is said as it stands, and no model is asked for it."""
-    model = speaker("never said")
-    with desk() as simulation:
-        seat(simulation, model, scenario=GAME, config={"max_allowed_invocations": 1}, hold=False)
-        assert said(simulation) == [GAME["starting_prompt"]]
-    assert model.asked == []
-
-
 def test_a_message_follows_what_the_agent_said() -> None:
     """Each time the model is given the plan and the whole conversation so far, so it can answer one question at a time or two at once."""
     model = speaker("Twelve.", "And a roll of 20.")
@@ -173,28 +142,6 @@ def test_a_message_follows_what_the_agent_said() -> None:
     assert all("check if it is prime" in prompt for prompt in prompts)
     assert ["Second value?" in prompt for prompt in prompts] == [False, True, True]
     assert ["Twelve." in prompt for prompt in prompts] == [False, True, True]
-
-
-def test_twenty_interactions_are_the_default() -> None:
-    """A conversation that nobody ends is terminated after the twentieth message."""
-    with desk(*([say(f"reply {number}")] for number in range(1, 30))) as simulation:
-        seat(simulation, speaker(*["more"] * 40), scenario=ROLL, hold=False)
-        assert len(said(simulation)) == 20
-        assert status(simulation) == "turn_limit_reached"
-
-
-def test_scenarios_are_added_to_a_new_or_an_existing_set(tmp_path: Path) -> None:
-    """As `adk eval_set add_eval_case` does: a case for each, with the session input; ADK's model reads the file."""
-    path = tmp_path / "eval_set_with_scenarios.evalset.json"
-    writer = EvalSetWriter(path, "hello_world")
-    for scenario in evalset.read_scenarios(SCENARIOS):
-        case = evalset.scenario_case(scenario, **SESSION_INPUT, at=1.0)
-        assert evalset.add_scenario(writer, case).written is not None
-        assert evalset.add_scenario(writer, case).written is None
-    cases = EvalSet.model_validate_json(path.read_text()).eval_cases
-    plans = [case.conversation_scenario and case.conversation_scenario.conversation_plan for case in cases]
-    assert plans == [ROLL["conversation_plan"], GAME["conversation_plan"]]
-    assert all(case.session_input and case.session_input.app_name == "hello_world" for case in cases)
 
 
 def test_the_eval_config_has_no_flaw() -> None:
@@ -214,69 +161,3 @@ def test_the_conversation_follows_the_plan() -> None:
         asked: Any = model.asked[0]
     assert "Ask the agent to roll a 20-sided die." in json.dumps(asked)
     assert asked["config"]["thinking_config"] == {"include_thoughts": True, "thinking_budget": 10240}
-
-
-@pytest.mark.parametrize("limit", [1, 3])
-def test_the_conversation_is_terminated_at_the_limit(limit: int) -> None:
-    """`max_allowed_invocations` counts every interaction, the first too."""
-    with desk() as simulation:
-        config = {"max_allowed_invocations": limit}
-        seat(simulation, speaker(*"abcdef"), scenario=ROLL, config=config, hold=False)
-        assert len(said(simulation)) == limit
-        assert status(simulation) == "turn_limit_reached"
-
-
-def test_a_message_with_the_stop_signal_ends_as_in_adk() -> None:
-    """ADK drops the whole message: the conversation ends with the agent's answer before it."""
-    model = speaker("Roll a 20-sided die.", "Thanks! Bye!</finished>", "never said")
-    with desk() as simulation:
-        seat(simulation, model, scenario=ROLL, hold=False)
-        assert said(simulation) == ["What can you do for me?", "Roll a 20-sided die."]
-        assert status(simulation) == "stop_signal_detected"
-    assert len(model.asked) == 2
-
-
-def test_a_played_scenario_becomes_a_golden() -> None:
-    """Its turns are those of a conversation: `adk eval` needs no user for it."""
-    with desk() as simulation:
-        seat(simulation, speaker("Roll a 20-sided die."), scenario=ROLL, hold=False)
-        case = GoldenTraceBuilder(simulation.session).build()
-    assert [
-        turn.user_content.parts[0].text for turn in case.conversation or () if turn.user_content.parts
-    ] == [
-        "What can you do for me?",
-        "Roll a 20-sided die.",
-    ]
-    assert case.conversation_scenario is None
-
-
-def test_a_scenario_is_run_from_the_command_line(tmp_path: Path) -> None:
-    """`run AGENT --scenario FILE --case ID` plays it and writes the golden; `--config` is the guide's `EvalConfig`."""
-    folder = write_talking_agent(tmp_path / "agents")
-    scenarios, config = tmp_path / "conversation_scenarios.json", tmp_path / "eval_config.json"
-    scenarios.write_text(SCENARIOS)
-    user: Any = EVAL_CONFIG["user_simulator_config"]
-    own = {**user, "model": "talker-1", "model_configuration": {}}
-    config.write_text(json.dumps({**EVAL_CONFIG, "user_simulator_config": own}))
-    out = tmp_path / "out.evalset.json"
-    chosen = evalset.scenario_case(GAME, **SESSION_INPUT, at=1.0).eval_id
-    words = [folder, "--scenario", scenarios, "--case", chosen, "--config", config, "--out", out]
-    try:
-        code = main(["run", "--verbose", *map(str, words)])
-    except SystemExit as error:
-        pytest.fail(f"the command ended with {error.code}")
-    assert code == 0
-    (case,) = EvalSet.model_validate_json(out.read_text()).eval_cases
-    messages = [
-        turn.user_content.parts[0].text for turn in case.conversation or () if turn.user_content.parts
-    ]
-    assert messages == [GAME["starting_prompt"], "Message number 2.", "Message number 3."]
-
-
-def test_a_person_holds_and_takes_over() -> None:
-    """What the guide leaves to the model alone, a person may see before it is said, and change."""
-    with desk() as simulation:
-        seat(simulation, speaker("Roll a 20-sided die."), scenario=ROLL)
-        assert simulation.accept(wait=PATIENCE)
-        assert simulation.accept("Roll a 6-sided die.", wait=PATIENCE)
-        assert said(simulation) == ["What can you do for me?", "Roll a 6-sided die."]

@@ -190,6 +190,7 @@ ELSEWHERE = {"http_options": {"base_url": "http://x.example"}}
         (["--case", "1", "--user-simulator", "nonsense"], None, "'nonsense'"),
         (["--case", "1", "--user-simulator", "llm_audio"], None, "sends audio.*golden-trace eval"),
         (["--case", "1", "--config", "missing.json"], None, "missing.json"),
+        (["--case", "1", "--config", "commented.json"], None, r"commented\.json: .*line 3"),
         (["--case", "1"], {"model_configuration": ELSEWHERE}, r"http_options\.base_url "),
         (
             ["--case", "1"],
@@ -207,6 +208,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
 ) -> None:
     """Bad input ends with 2. A file names no address and no code: the file and the place are named, and nothing is imported."""
     own_user(here, "imported")
+    (here / "commented.json").write_text('{\n  "criteria": {\n    # same as before\n  }\n}')
     given = [] if fields is None else ["--config", config(here, **fields)]
     error = run(2, agent, "--scenario", scenarios(here), "--out", out, *words, *given).err
     assert all(str(each) in error for each in given[1:])

@@ -30,6 +30,7 @@ from tests.harness.processes import REPOSITORY
         ("Käse Fuß", "kase_fuss"),
         ("  a--b  ", "a_b"),
         ("7 Dwarfs", "7_dwarfs"),
+        ("Weather2Go", "weather2_go"),
         ("代理", "agent"),
         ("", "agent"),
     ],

@@ -73,28 +73,6 @@ def test_the_next_case_is_appended_and_the_first_stays_as_it_is(path: Path, tmp_
     assert load_eval_set_from_file(str(path), "set").eval_cases == [a_case("one"), a_case("two")]
 
 
-def test_adk_goes_on_with_the_file_and_we_with_adks(tmp_path: Path) -> None:
-    """ADK's manager appends to our file, we append to what it wrote, and all cases are there."""
-    path = tmp_path / "app" / "shared.evalset.json"
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("ours"))
-    manager = LocalEvalSetsManager(str(tmp_path))
-    manager.add_eval_case("app", "shared", a_case("adk's"))
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("ours again"))
-    assert manager.get_eval_case("app", "shared", "ours again") == a_case("ours again")
-    assert held_ids(path) == ["ours", "adk's", "ours again"]
-
-
-def test_unknown_fields_and_odd_formatting_stay(path: Path) -> None:
-    """Fields of other tools and a person's own line breaks are not touched."""
-    text = '{ "x-tool" : {"a":[1 ,2]},\r\n"eval_cases":[\r\n\t{"eval_id":"o\\u006ee", "x":1e2} ]  ,"eval_set_id":"s" }\n\n'
-    path.write_bytes(text.encode())
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
-    head, tail = text.split(" ]  ,")
-    assert path.read_bytes().startswith(head.encode())
-    assert path.read_bytes().endswith(f" ]  ,{tail}".encode())
-    assert held_ids(path) == ["one", "two"]
-
-
 def test_mode_and_link_are_kept(tmp_path: Path) -> None:
     """A symbolic link stays a link, and the file behind it keeps its mode."""
     real = tmp_path / "elsewhere" / "real.json"

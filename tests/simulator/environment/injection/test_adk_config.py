@@ -27,32 +27,6 @@ def one_tool(*injections: object, tool_name: str = "pay") -> dict[str, object]:
     return {"tool_simulation_configs": [{"tool_name": tool_name, "injection_configs": list(injections)}]}
 
 
-def test_every_field_of_an_injection_becomes_a_rule() -> None:
-    """In order, with ids that name the place."""
-    every_field = {
-        "injected_error": {"injected_http_error_code": 503, "error_message": "down"},
-        "injection_probability": 0.25,
-        "match_args": {"order_id": "A-1", "deep": {"n": [1]}},
-        "injected_latency_seconds": 1.5,
-        "random_seed": 7,
-    }
-    first, second = rules_from_config(one_tool(every_field, {"injected_response": {"status": "ok"}}))
-    assert first == InjectionRule(
-        rule_id="pay[0]",
-        tool_name="pay",
-        effect=DOWN,
-        probability=0.25,
-        match_args={"order_id": "A-1", "deep": {"n": [1]}},
-        latency_seconds=1.5,
-        random_seed=7,
-    )
-    assert (second.rule_id, second.effect, second.random_seed) == (
-        "pay[1]",
-        ResponseEffect(value={"status": "ok"}),
-        None,
-    )
-
-
 def test_an_empty_response_is_read() -> None:
     """ADK's own class refuses `{}`; a mapping may say it, and beside an error the error counts."""
     (rule,) = rules_from_config(one_tool({"injected_response": {}}))
