@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -120,22 +119,6 @@ def test_an_answer_that_does_not_fit_or_comes_twice_is_refused_and_the_call_stay
         assert len(sim.pending) == 1
 
 
-def test_parallel_calls_wait_together_and_are_answered_in_any_order() -> None:
-    """All calls of a turn are pending at once; answered last to first they give one response in their order."""
-    calls = [call("find", order_id=f"A-{number}") for number in range(5)]
-    with going(agent_of(calls, tools=[find])) as sim:
-        assert [request.arguments["order_id"] for request in tool_requests(sim)] == [
-            f"A-{n}" for n in range(5)
-        ]
-        for request in reversed(tool_requests(sim)):
-            assert sim.answer(request, {"for": request.arguments["order_id"]}, wait=PATIENCE)
-        (event,) = [e for e in sim.session.turns[0].events if "functionResponse" in str(e)]
-        parts: Any = event["content"]
-        assert [part["functionResponse"]["response"]["for"] for part in parts["parts"]] == [
-            f"A-{n}" for n in range(5)
-        ]
-
-
 # ---------------------------------------------------------------- real, refuse, and swaps
 
 
@@ -171,23 +154,6 @@ def test_real_calls_in_parallel_run_one_after_the_other() -> None:
 
 
 # ---------------------------------------------------------------- what stays open
-
-
-@pytest.mark.parametrize("confirmed", [True, False])
-def test_the_person_confirms_or_rejects(confirmed: bool) -> None:
-    """ADK's confirmation is an open call of the user; yes leads to the tool's player, no to ADK's rejection."""
-    with going(agent_of(FIND, tools=[FunctionTool(find, require_confirmation=True)])) as sim:
-        (open_call,) = [call for call in sim.session.open_calls if call.is_confirmation]
-        assert sim.confirm(open_call.call_id, confirmed, wait=PATIENCE)
-        assert len(sim.pending) == int(confirmed)
-        if confirmed:
-            assert sim.answer(sim.pending[0], {"status": "open"}, wait=PATIENCE)
-            assert response_of(sim) == {"status": "open"}
-        else:
-            assert "rejected" in str(response_of(sim))
-        assert sim.session.state is SessionState.COMPLETED
-        with pytest.raises(SimulationError, match="no open call"):
-            sim.confirm(open_call.call_id, confirmed)
 
 
 def test_a_confirmations_payload_reaches_the_tool() -> None:

@@ -138,16 +138,6 @@ def hit(**more: Any) -> Any:
     return configured({"tool_name": "find_order", "injection_configs": [injection]})
 
 
-def test_a_function_without_a_body_is_left_to_itself_too() -> None:
-    """ADK would run it; no answer is generated for what its configuration does not mock."""
-
-    def find_order(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
-        """Find an order."""
-
-    callback: Any = create_callback(hit(match_args={"order_id": "A-1"}))
-    assert asyncio.run(callback(FunctionTool(find_order), {"order_id": "B-2"}, None)) is None
-
-
 def test_latency_holds_up_no_other_task() -> None:
     """It is awaited: what runs beside it goes on, and may cancel it."""
     callback: Any = create_callback(hit(injected_latency_seconds=120))
