@@ -114,7 +114,9 @@ def complaint(detail: ErrorDetails, known: Iterable[str]) -> str:
     match detail["type"]:
         case "extra_forbidden":
             name = str(detail["loc"][-1])
-            near = difflib.get_close_matches(name, list(known), n=1) if len(name) <= _SHOWN else []
+            names = [*known]
+            is_odd = len(name) <= _SHOWN and name not in names  # else it is a field elsewhere
+            near = difflib.get_close_matches(name, names, n=1) if is_odd else []
             return "unknown field" + (f"; did you mean {near[0]!r}?" if near else "")
         case "missing":
             return "this field is required"

@@ -57,6 +57,26 @@ def said(script: Path, out: Path, ends: Ends) -> Callable[..., str]:
     return run
 
 
+def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(tmp_path: Path, ends: Ends) -> None:
+    """It fails to load without, and is loaded with a placeholder each time, which is said; also by the process of `adk eval`."""
+    folder = write_tiny_agent(tmp_path)
+    source = (
+        (folder / "agent.py").read_text().replace('"""\n\n', '"""\nimport os\nos.environ["DESK_KEY"]\n', 1)
+    )
+    (folder / "agent.py").write_text(
+        source.replace("import os\n", "from __future__ import annotations\nimport os\n", 1)
+    )
+    script, out = tmp_path / "script.yaml", folder / "set.evalset.json"
+    script.write_text(HEAD + 'otherwise: generate\nturns:\n- say: "add 2 and 3"\n')
+    assert "DESK_KEY" in ends(0, "run", folder, "--script", script, "--out", out, program=main).err
+    assert "DESK_KEY" in ends(0, "verify", out).out
+    assert "1 of 1 passed" in ends(0, "eval", folder, out).out
+    assert "DESK_KEY" not in os.environ
+    script.write_text(script.read_text() + "  moves: [{agent: adder, calls: [{tool: add}]}]\n")
+    said = ends(2, "run", folder, "--script", script, "--out", out, program=main).err
+    assert "calls.0.tool: unknown field\n" in said
+
+
 @pytest.mark.parametrize("named", [(), ("--eval-id", "a")])
 def test_a_case_without_its_environment_is_completed_by_another_run(
     out: Path, said: Callable[..., str], named: tuple[str, ...]
