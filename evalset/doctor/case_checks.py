@@ -406,7 +406,9 @@ def _note_session(case: Case, notes: Notes) -> None:
                 "unfit-app-name",
                 app.path,
                 words,
-                "Change it to the name of the agent's folder.",
+                "Rename the agent's folder, and change it here."
+                if case.agent is not None
+                else "Change it to the name of the agent's folder.",
                 eval_id=case.eval_id,
             )
     if (pinned := given.field("session_id")) is not None:

@@ -331,14 +331,14 @@ def _forget_project(folder: Path, names: Iterable[str]) -> None:
 
 
 def ground_of(module: str, folder: Path) -> Path | None:
-    """Return the nearest folder of an agent's project that holds a module of this name; None where there is none.
+    """Return the nearest folder of an agent's project that holds a module of this name, at first its own; None where there is none.
 
     Args:
         module: Its top-level name.
         folder: The agent's folder.
     """
-    for above in project_folders(folder)[1:] if module else ():
-        for ground in (above, above / "src"):
+    for around in project_folders(folder) if module else ():
+        for ground in (around, around / "src"):
             if (ground / f"{module}.py").is_file() or any((ground / module).glob("**/*.py")):
                 return ground
     return None

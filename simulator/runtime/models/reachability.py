@@ -59,6 +59,9 @@ _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
     "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
     "xai": ("XAI_API_KEY",),
 }
+_PROVIDER_OF = {"gemini": "vertex_ai", "gpt": "openai", "o1": "openai", "o3": "openai", "claude": "anthropic"}
+"""The provider that LiteLLM asks for a model whose name has none, by how the name begins."""
+_VERTEX = frozenset({"vertex_ai", "vertex_ai_beta"})
 _OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 _CONNECT_SECONDS = 0.2
@@ -215,11 +218,14 @@ def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
     return f"the model {model} needs Google Cloud credentials; run: gcloud auth application-default login"
 
 
+def _without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for what takes no key for a credential."""
+    return {name: value for name, value in environ.items() if name not in _GOOGLE_KEYS}
+
+
 def _voice_reason(environ: Mapping[str, str]) -> str | None:
-    # A key is no credential for it.
-    without_keys = {name: value for name, value in environ.items() if name not in _GOOGLE_KEYS}
     if _is_installed("google.cloud.texttospeech_v1"):
-        return _credentials_reason(CLOUD_VOICE, without_keys)
+        return _credentials_reason(CLOUD_VOICE, _without_keys(environ))
     return f"the model {CLOUD_VOICE} needs the package google-cloud-texttospeech, which is not installed"
 
 
@@ -260,12 +266,14 @@ def _litellm_object_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | 
 
 
 def _litellm_reason(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
-    provider = name.partition("/")[0]
+    provider = _PROVIDER_OF.get(name.partition("-")[0], "") if "/" not in name else name.partition("/")[0]
     base = settings.get("api_base") or settings.get("base_url")
     if provider in _OLLAMA:
         base = base or environ.get("OLLAMA_API_BASE") or _OLLAMA_SERVER
     if base:
         return _local_server_reason(name, str(base))
+    if provider in _VERTEX:
+        return _credentials_reason(name, _without_keys(environ))
     keys = _PROVIDER_KEYS.get(provider)
     return None if settings.get("api_key") or keys is None else _missing(name, environ, *keys)
 

@@ -283,10 +283,11 @@ def test_a_list_that_is_not_whole_says_so(tmp_path: Path, monkeypatch: pytest.Mo
         ("src/shop/agent.py", "src/helper.py"),
         ("services/shop/desk/agent.py", "services/helper/__init__.py"),
         ("apps/shop/agent.py", "src/helper.py"),
+        ("apps/shop/agent.py", "apps/shop/helper.py"),
     ],
 )
 def test_a_module_of_the_project_is_found_where_it_lies(tmp_path: Path, agent: str, module: str) -> None:
-    """Projects run from their root, from `src`, or side by side; nothing else says from where."""
+    """Projects run from their root, from `src`, side by side, or from the agent's own folder; nothing else says from where."""
     folder = Path(agent).parent
     source = agent_source(folder.name).replace("description=''", "description=helper.WORDS")
     root = write(tmp_path / "project", {agent: f"import helper\n{source}", module: "WORDS = 'found'\n"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,13 @@ def test_the_cloud_needs_credentials_that_can_be_found(
     assert set(unreachable_models(team(), nowhere)) == {"inner"}
 
 
+def of_litellm(name: str) -> LiteLlm:
+    """Return a model that LiteLLM asks; of Google's, ADK advises against that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return LiteLlm(model=name)
+
+
 @pytest.mark.parametrize(
     ("model", "needs"),
     [
@@ -94,6 +102,9 @@ def test_the_cloud_needs_credentials_that_can_be_found(
         ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
         ("claude-opus-4", "anthropic"),
         (Gemini(model="gemini-2.5-flash", base_url="http://127.0.0.1:1"), "GOOGLE_API_KEY"),
+        (of_litellm("gemini-2.5-flash"), "gcloud auth"),
+        (of_litellm("vertex_ai/gemini-2.5-flash"), "gcloud auth"),
+        (of_litellm("gpt-4o"), "OPENAI_API_KEY"),
     ],
 )
 def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
