@@ -39,7 +39,7 @@ _VARIES = (
     (re.compile(r"\b[0-9a-f]{5,}\b"), "ID"),
     (re.compile(r"\b\d+(\.\d+)? (s|ms|min)\b"), "TIME"),
     (re.compile(r"\b\d{4}-\d\d-\d\d( \d\d:\d\d)?\b"), "DATE"),
-    (re.compile(r"\b(passed|failed), \d\d:\d\d\b"), r"\1"),
+    (re.compile(r"\b(passed|failed|Verify), \d\d:\d\d\b"), r"\1"),
     (re.compile(r" \u00b7 \d\d:\d\d\b"), ""),  # when a session was stored, which it may not be yet
 )
 """What differs from one run to the next, and what stands for it."""
