@@ -28,7 +28,7 @@ from evalset.adk_runs.wrapped import wrapped
 
 app = wrapped(__file__)
 '''
-_FOLDER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
 class AgentPlace(Value):
@@ -110,7 +110,7 @@ def prepare(spec: EvalRunSpec, folder: Path) -> Prepared:
     """
     if not _FOLDER_NAME.fullmatch(spec.agent.app_name):
         raise ValueError(
-            f"{spec.agent.app_name!r} is not a valid agent name for ADK: use letters, digits, _ and -, starting with a letter"
+            f"{spec.agent.app_name!r} is not a valid agent name for ADK: use letters, digits, _ and -"
         )
     agent = folder / "agents" / spec.agent.app_name
     agent.mkdir(parents=True)

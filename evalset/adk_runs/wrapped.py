@@ -115,8 +115,10 @@ def wrapped(module_file: str) -> App:
         if spec.environment is not None:
             found = without_senders(found)
         return found.model_copy(update={"plugins": [*plugins, *found.plugins]})
-    name = spec.agent.app_name if is_importable(spec.agent.app_name) else found.name
-    return App(name=name, root_agent=found, plugins=plugins)
+    try:
+        return App(name=spec.agent.app_name, root_agent=found, plugins=plugins)
+    except ValueError:  # `adk eval` takes a folder whose name no app can have
+        return App(name=found.name, root_agent=found, plugins=plugins)
 
 
 def _found(place: AgentPlace) -> tuple[Any, str | Path]:

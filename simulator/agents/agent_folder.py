@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig, is_agent
 from simulator.agents.load_advice import lacking_variables
-from simulator.agents.load_failure import AgentLoadError
+from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.agents.placeholder_credentials import are_off, placeholders
 from simulator.agents.project_folders import project_folders
@@ -203,10 +203,30 @@ def _lists_as_agent(path: Path) -> bool:
 
 
 def _is_a_package_of_one(path: Path) -> bool:
-    """Recognise a package whose `__init__.py` gives its agent by name, and that has no agents of their own in it."""
-    if not _gives_an_agent(path / "__init__.py", _IN_MODULE - {"*"}):
+    """Recognise a package whose `__init__.py` gives its agent by name, and that has no agents of their own in it but what it gives."""
+    init = path / "__init__.py"
+    if not _gives_an_agent(init, _IN_MODULE - {"*"}):
         return False
-    return not any(map(_lists_as_agent, path.iterdir()))
+    given = _modules_given(init)
+    return not any(_lists_as_agent(each) for each in path.iterdir() if each.name not in given)
+
+
+def _modules_given(init: Path) -> set[str]:
+    """Return the parts of a package from which it imports an agent by name."""
+    try:
+        tree = parsed(read_file(init, "script"))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module
+    )
+    return {
+        str(node.module).partition(".")[0]
+        for node in found
+        if _IN_MODULE & {alias.name for alias in node.names}
+    }
 
 
 def _is_looked_into(path: Path) -> bool:
@@ -283,7 +303,7 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
     while True:
         before = set(sys.modules)
         try:
-            with placeholders(given):
+            with placeholders(given), noting_coroutines():
                 agent = load()
         except ModuleNotFoundError as error:
             if not _looks_there_too(ground_of((error.name or "").partition(".")[0], folder)):

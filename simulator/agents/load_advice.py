@@ -44,10 +44,11 @@ _WIDE = frozenset({"all", "test", "dev", "docs", "community"})
 
 
 class Listing(NamedTuple):
-    """What a project says it needs: the file that says it, and its requirements."""
+    """What a project says it needs: the file that says it, its requirements, also of groups, and those without groups; None of Poetry's, which pip does not read."""
 
     file: Path
     needed: tuple[str, ...]
+    plain: tuple[str, ...] | None = None
 
 
 def lacks_credentials(words: str) -> bool:
@@ -125,7 +126,7 @@ def listing_of(agent: Path) -> Listing | None:
         for name, read in (("requirements.txt", _lines), ("pyproject.toml", _dependencies)):
             if (file := folder / name).is_file():
                 try:
-                    return Listing(file, tuple(read(file)))
+                    return Listing(file, tuple(read(file)), _plain(file))
                 except (OSError, tomllib.TOMLDecodeError):  # the agent's own error is what counts
                     return Listing(file, ())
     return None
@@ -137,6 +138,16 @@ def _lines(file: Path) -> Iterator[str]:
     for line in written.decode("utf-16" if is_wide else "utf-8-sig", errors="replace").splitlines():
         if _NAME.match(words := line.partition("#")[0].strip()):
             yield words
+
+
+def _plain(file: Path) -> tuple[str, ...] | None:
+    if file.suffix == ".txt":
+        return tuple(_lines(file))
+    read = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
+    if _table(read, "tool", "poetry", "dependencies"):
+        return None
+    own = _table(read, "project").get("dependencies")
+    return tuple(each for each in (own if isinstance(own, list) else ()) if isinstance(each, str))
 
 
 def _dependencies(file: Path) -> Iterator[str]:
@@ -187,18 +198,25 @@ def _of_module(module: str, listing: Listing | None, python: Path) -> str:
         else f"If {listing.file.name} lists the missing package, "
     )
     first = "Install" if listed else "install"
-    return f"{named}{_installing(listing, python, first)}"
+    return f"{named}{_installing(listing, listed, python, first)}"
 
 
-def _installing(listing: Listing, python: Path, first: str) -> str:
-    """Return the line that installs what a project lists, with words on what it does.
+def _installing(listing: Listing, listed: str, python: Path, first: str) -> str:
+    """Return the line that installs what a project lists, `listed` among it, with words on what it does.
 
-    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on.
+    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on. The project itself is
+    installed only where its requirements are not pip's: many are no package that pip can build. A google-adk that is too old is left out.
     """
-    folder = listing.file.parent
-    needed = (
-        f"-r {shlex.quote(str(listing.file))}" if listing.file.suffix == ".txt" else shlex.quote(str(folder))
-    )
+    folder, is_old = listing.file.parent, bool(_of_old_adk("google.adk", listing))
+    if listing.file.suffix == ".txt" and not is_old:
+        needed = f"-r {shlex.quote(str(listing.file))}"
+    elif listing.plain or (listed and listing.plain is not None):
+        wanted = dict.fromkeys((*(listing.plain or ()), *([listed] if listed else ())))
+        needed = " ".join(
+            shlex.quote(each) for each in wanted if not (is_old and _named(each) == "google-adk")
+        )
+    else:
+        needed = shlex.quote(str(folder))
     if str(python) != sys.executable:
         return f"{first} it: {pip_install(python)} {needed}"
     environment = folder / ENVIRONMENT

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from simulator.base.secret_masking import without_secrets
 
@@ -37,8 +41,40 @@ def failure_words(error: BaseException, home: Path) -> str:
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
     place = _place(error, home.resolve())
-    cause = _cause(error, words)
+    cause = _cause(error, words) or _not_awaited(error)
     return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{_hidden(error, home.resolve())}"
+
+
+def _not_awaited(error: BaseException) -> str:
+    """Say which coroutine nobody awaited while the agent was loaded: what it should have done is what is missing then."""
+    told = getattr(error, "__notes__", ())
+    return "".join(f". {note}" for note in told if note.endswith(NOT_AWAITED))
+
+
+NOT_AWAITED = "was never awaited"
+"""How Python's warning of such a coroutine ends."""
+
+
+@contextmanager
+def noting_coroutines() -> Iterator[None]:
+    """Add to an error that the block raises which coroutines were not awaited meanwhile, as notes."""
+    missed: list[str] = []
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, *more: Any, **named: Any) -> None:
+        if str(message).endswith(NOT_AWAITED):
+            missed.append(f"{str(message)[:1].upper()}{str(message)[1:]}")
+        shown(message, *more, **named)
+
+    warnings.showwarning = show
+    try:
+        yield
+    except BaseException as error:
+        for each in missed:
+            error.add_note(each)
+        raise
+    finally:
+        warnings.showwarning = shown
 
 
 def _cause(error: BaseException, words: str) -> str:

@@ -58,8 +58,8 @@ def said(script: Path, out: Path, ends: Ends) -> Callable[..., str]:
 
 
 def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(tmp_path: Path, ends: Ends) -> None:
-    """It fails to load without, and is loaded with a placeholder each time, which is said; also by the process of `adk eval`."""
-    folder = write_tiny_agent(tmp_path)
+    """It fails to load without, and is loaded with a placeholder each time, which is said; also by the process of `adk eval`, which takes a folder that no app can be named like."""
+    folder = write_tiny_agent(tmp_path, "1_adder")
     source = (
         (folder / "agent.py").read_text().replace('"""\n\n', '"""\nimport os\nos.environ["DESK_KEY"]\n', 1)
     )

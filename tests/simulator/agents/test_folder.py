@@ -311,7 +311,7 @@ def test_a_module_in_a_folder_of_everybodys_is_not_found(tmp_path: Path) -> None
 
 
 def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> None:
-    """It is the agent by its own name, and not a folder with the module that holds it."""
+    """It is the agent by its own name, and not a folder with the module that holds it; one with other agents in it is a folder of agents."""
     files = {"shop/__init__.py": "from .graph import root_agent\n", "shop/graph.py": agent_source("graph")}
     root = write(tmp_path / "bots", files)
     assert AgentFolder(root / "shop").names() == AgentFolder(root).names() == ("shop",)
@@ -319,6 +319,12 @@ def test_a_package_that_gives_its_agent_can_be_named_itself(tmp_path: Path) -> N
     assert (config.app_name, config.root_agent.name) == ("shop", "graph")
     write(root, {"shop/inner/agent.py": agent_source("inner")})
     assert AgentFolder(root / "shop").names() == ("graph", "inner")
+    given = {
+        "desk/__init__.py": "from .agents.graph import root_agent\n",
+        "desk/agents/graph.py": agent_source("graph"),
+    }
+    write(root, {**given, "desk/agents/__init__.py": "from .graph import root_agent\n"})
+    assert AgentFolder(root / "desk").names() == ("desk",)
 
 
 OTHER_APP = "from google.adk.apps import App\napp = App(name='other', root_agent=root_agent)\n"

@@ -73,8 +73,20 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
             FROM_LIST,
         ),
         *(
-            ("requests", {"pyproject.toml": text}, "pyproject.toml lists requests>=2", " install {}")
-            for text in PROJECTS
+            (
+                "requests",
+                {"pyproject.toml": text},
+                "pyproject.toml lists requests>=2",
+                " install 'requests>=2'",
+            )
+            for text in PROJECTS[:-1]
+        ),
+        ("requests", {"pyproject.toml": PROJECTS[-1]}, "pyproject.toml lists requests>=2", " install {}"),
+        (
+            "requests",
+            lists("google-adk==1.14.1\nrequests"),
+            "requirements.txt lists requests. ",
+            " install other requests",
         ),
         *(
             ("requests", {"pyproject.toml": text}, "If pyproject.toml lists the missing", "")
@@ -210,6 +222,16 @@ def test_an_agent_that_lacks_a_variable_finds_a_placeholder(
     assert (entry.config.placeholders if entry.config else ()) == found
     assert (entry.error is None) == bool(found)
     assert not {"SHOP_URL", "SHOP_KEY", "GOOGLE_API_KEY"} & set(os.environ)
+
+
+def test_a_coroutine_that_nobody_awaited_is_named(tmp_path: Path) -> None:
+    """What it should have made is missing later, and the error says that alone."""
+    how = "async def make_shop(): pass\nmake_shop()\nraise LookupError('no shop')"
+    folder = write_agent(tmp_path / "shop", READS.format(how=how))
+    with pytest.warns(RuntimeWarning, match="make_shop"):
+        (entry,) = find_agents(folder, demos=False)
+    assert "no shop" in str(entry.error)
+    assert "Coroutine 'make_shop' was never awaited" in str(entry.error)
 
 
 def test_an_agent_that_loads_without_credentials_finds_none(
