@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext
 from tests.harness.browser import Studio, chromium
 from tests.harness.neighbours import bad_server, bad_sessions, begun, p95, steps, words
 
-ALONE, STEPS, STARTS = 10, 12, 2
+ALONE, STEPS, STARTS = 8, 10, 2
 MOST, MOST_LATE = 2.0, 2.5
 """So many times longer a step may take from the click to the next pause: in the middle, and the slowest but two.
 
