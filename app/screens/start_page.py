@@ -20,6 +20,7 @@ from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
     ChooseAgent,
     ChosenAgent,
+    LoadWithPlaceholders,
     ShownStart,
     StartCommand,
     StartRecorded,
@@ -40,6 +41,7 @@ from app.session.page_fragments import fragment
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
+from simulator.agents.placeholder_credentials import load_with_placeholders
 from simulator.base.secret_masking import error_words
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError
@@ -94,7 +96,7 @@ def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
             page_state.put("agent", name)
             page_state.put("problem", None)
             st.rerun()
-        case TryAgain() | StopLoading() | RestartProcess() | ChoosePython() as asked:
+        case TryAgain() | StopLoading() | LoadWithPlaceholders() | RestartProcess() | ChoosePython() as asked:
             _load_otherwise(agents, asked)
         case StartSession(form=form):
             _open(form.agent, partial(_session, agents, form), "problem")
@@ -115,7 +117,7 @@ def _say_what_is_missing() -> None:
 
 def _load_otherwise(
     agents: AgentCatalogue,
-    asked: TryAgain | StopLoading | RestartProcess | ChoosePython,
+    asked: TryAgain | StopLoading | LoadWithPlaceholders | RestartProcess | ChoosePython,
 ) -> None:
     """Load again what failed, give up what takes long, or start the process of an agent anew."""
     match asked:
@@ -125,7 +127,9 @@ def _load_otherwise(
             _restart(key)
         case ChoosePython(name=name, python=python):
             _use_python(agents, name, python)
-        case TryAgain():
+        case LoadWithPlaceholders() | TryAgain():
+            if isinstance(asked, LoadWithPlaceholders):
+                load_with_placeholders()
             agents.refresh()
             st.rerun()
 

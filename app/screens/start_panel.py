@@ -30,7 +30,7 @@ from evalset.cli.shell_lines import studio_line
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.agents.agent_directory import AgentDirectory
-from simulator.agents.placeholder_credentials import placeholder_words
+from simulator.agents.placeholder_credentials import VARIABLE, placeholder_words
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import LOAD_SECONDS
@@ -98,6 +98,10 @@ class StartScript(Value):
     form: ScriptForm
 
 
+class LoadWithPlaceholders(Value):
+    """Load the agents again, and let those that ask for a variable or an account find placeholders."""
+
+
 class StartRecorded(Value):
     """Open a session and replay a recorded case in it."""
 
@@ -108,6 +112,7 @@ StartCommand: TypeAlias = (
     ChooseAgent
     | TryAgain
     | StopLoading
+    | LoadWithPlaceholders
     | RestartProcess
     | ChoosePython
     | StartSession
@@ -290,8 +295,7 @@ def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
                 st.badge(safe_label(name, 32), icon=":material/build:", color="gray")
             if len(names) > _SHOWN_TOOLS:
                 st.badge(f"{len(names) - _SHOWN_TOOLS} more", color="gray")
-    config = chosen.config
-    if config is not None and (words := placeholder_words(config.placeholders)):
+    if chosen.config is not None and (words := placeholder_words(chosen.config.placeholders)):
         st.info("This agent was loaded with placeholders. Nothing accepts them.", icon=":material/key_off:")
         st.text(literal(words))
     if choice.without_model:
@@ -424,13 +428,13 @@ def agent_list(
     chosen: str | None,
     slow: Collection[str] = (),
     pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
-) -> ChooseAgent | StopLoading | ChoosePython | None:
+) -> ChooseAgent | StopLoading | LoadWithPlaceholders | ChoosePython | None:
     """Draw the agents; return what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`.
 
     Agents load while people click. So a card keeps its place whatever comes of its agent: the errors follow all cards,
     and what a file turns out to hold stays within the file's part of the list.
     """
-    clicked: ChooseAgent | StopLoading | ChoosePython | None = None
+    clicked: ChooseAgent | StopLoading | LoadWithPlaceholders | ChoosePython | None = None
     with st.container(gap="xsmall", key="agent_list", border=False):  # the style sheet lets it scroll
         for _, group in groupby(entries, key=lambda entry: entry.source):
             with place():
@@ -444,8 +448,8 @@ def agent_list(
     return clicked
 
 
-def _failure(entry: AgentEntry, choice: PythonChoice | None) -> ChoosePython | None:
-    """Say why an agent failed to load, and let it be loaded with another Python."""
+def _failure(entry: AgentEntry, choice: PythonChoice | None) -> LoadWithPlaceholders | ChoosePython | None:
+    """Say why an agent failed to load, and let it be loaded with another Python, or with credentials that nothing accepts."""
     with st.container(border=True, gap="xxsmall", key=f"agent_failure_{slug(entry.name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(entry.name))
@@ -453,6 +457,14 @@ def _failure(entry: AgentEntry, choice: PythonChoice | None) -> ChoosePython | N
         st.code(literal(entry.error or ""), language=None, wrap_lines=True)
         if choice is None:
             return None
+        if VARIABLE in (entry.error or "") and st.button(
+            "Load with placeholder credentials",
+            key=f"placeholders_{slug(entry.name)}",
+            icon=":material/key_off:",
+            help="Nothing accepts them: you play the agent's models, and real tools that need an account fail. "
+            "For all agents, until the studio is closed.",
+        ):
+            return LoadWithPlaceholders()
         return interpreter(entry, choice)
 
 

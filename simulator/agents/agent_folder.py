@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig, is_agent
-from simulator.agents.load_advice import lacking_variables
+from simulator.agents.load_advice import lacking_variables, noting_unset
 from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.agents.module_table import IMPORTS, forget, prepare
-from simulator.agents.placeholder_credentials import are_off, placeholders
+from simulator.agents.placeholder_credentials import are_chosen, placeholders
 from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
@@ -285,7 +285,7 @@ def _is_made(folder: Path) -> bool:
 def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> Any:
     """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
 
-    One that cannot be loaded finds placeholders for what it asks for in another try; `placeholders_of` names them.
+    One that cannot be loaded finds placeholders for what it asks for in another try, where somebody chose so; `placeholders_of` names them.
 
     A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
     read, as it is seen where the module is.
@@ -313,9 +313,9 @@ def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> A
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything
             first = first or error
-            new = () if are_off() else lacking_variables(error, folder)
-            if set(new) <= set(given):
-                raise first from first.__cause__
+            new = lacking_variables(error, folder)
+            if not are_chosen() or set(new) <= set(given):
+                raise noting_unset(first, new) from first.__cause__
             given = tuple(dict.fromkeys((*given, *new)))
             forget(package)
             _forget_project(folder, set(sys.modules) - before)

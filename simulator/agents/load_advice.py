@@ -12,14 +12,14 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simulator.agents.agent_source import read_at
-from simulator.agents.load_failure import failure_words, place_in
-from simulator.agents.placeholder_credentials import ACCOUNT, PLACEHOLDER
+from simulator.agents.load_failure import NOT_SET, failure_words, place_in
+from simulator.agents.placeholder_credentials import ACCOUNT, PLACEHOLDER, VARIABLE
 from simulator.agents.project_folders import project_folders
 
 ADK_NEEDED = "'google-adk>=2.11'"
@@ -37,6 +37,7 @@ _UNSET = re.compile(
     r"^KeyError: '?([A-Z][A-Z0-9]*_[A-Z0-9_]+)'?(?= |$)|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?:not set|unset|missing|required|not found|not defined|must be set|is empty|set it)\b"
     r"|\b(?:[Ss]et|[Mm]issing|[Rr]equire[sd]?)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b"
 )
+_OR = f"Set {VARIABLE}=1 to load it with placeholders"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)(?:\.(\d+))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
@@ -72,11 +73,11 @@ def advice(words: str, agent: Path, python: Path) -> str:
     if lacking := _NO_NAME.search(words):
         return _of_version(lacking[1], listing, python)
     if _NO_CREDENTIALS.search(words):
-        return "Log in: gcloud auth application-default login"
+        return f"Log in: gcloud auth application-default login. {_OR}"
     if unset := _UNSET.search(words):
         name = next(filter(None, unset.groups()))
         line = rf"printf '\n%s\n' {name}={PLACEHOLDER} >> {shlex.quote(str(_env_file(agent)))}"
-        return f"Give {name} any value: {line}"
+        return f"{_OR}. Give {name} any value: {line}"
     return ""
 
 
@@ -97,6 +98,13 @@ def lacking_variables(error: BaseException, folder: Path) -> tuple[str, ...]:
     place = place_in(error, project_folders(folder)[-1])
     found = named or (read_at(*place) if place is not None else ())
     return tuple(name for name in found if not os.environ.get(name))
+
+
+def noting_unset(error: BaseException, names: Sequence[str]) -> BaseException:
+    """Add to an error which variables its agent reads that are not set, where it does not say so itself; return it."""
+    if unsaid := [name for name in names if name != ACCOUNT and name not in str(error)]:
+        error.add_note(f"The code reads {', '.join(unsaid)}, which is {NOT_SET}")
+    return error
 
 
 def _env_file(agent: Path) -> Path:

@@ -34,6 +34,7 @@ def failure_words(error: BaseException, home: Path) -> str:
         error: What loading the agent raised.
         home: The folder that the agent's own code lives in; the place named is the innermost one inside it.
     """
+    noted = _noted(error)
     error = _own_error(error)
     if isinstance(error, AgentLoadError):
         return str(error)
@@ -41,18 +42,18 @@ def failure_words(error: BaseException, home: Path) -> str:
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
     place = _place(error, home.resolve())
-    cause = _cause(error, words) or _not_awaited(error)
-    return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{_hidden(error, home.resolve())}"
+    cause = _cause(error, words)
+    return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{noted}{_hidden(error, home.resolve())}"
 
 
-def _not_awaited(error: BaseException) -> str:
-    """Say which coroutine nobody awaited while the agent was loaded: what it should have done is what is missing then."""
-    told = getattr(error, "__notes__", ())
-    return "".join(f". {note}" for note in told if note.endswith(NOT_AWAITED))
+def _noted(error: BaseException) -> str:
+    """Say what was noted of an error where the agent was loaded, and may be its cause: a coroutine that nobody awaited, a variable that is not set."""
+    told = dict.fromkeys((*getattr(error, "__notes__", ()), *getattr(_own_error(error), "__notes__", ())))
+    return "".join(f". {note}" for note in told if note.endswith((NOT_AWAITED, NOT_SET)))
 
 
-NOT_AWAITED = "was never awaited"
-"""How Python's warning of such a coroutine ends."""
+NOT_AWAITED, NOT_SET = "was never awaited", "not set"
+"""How the notes end: as Python's warning of such a coroutine, and as `load_advice` says it of a variable."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Lets an agent load that asks for a variable or an account while it is imported, which this machine does not have: nobody accepts what it finds.
+"""Lets an agent load that asks for a variable or an account while it is imported, which this machine does not have, where somebody chose so: nobody accepts what it finds.
 
 Only an agent that failed to load finds them, in another try: one that loads without has a way of its own then, and with them it might be another agent.
 """
@@ -13,16 +13,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 VARIABLE = "GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS"
-"""Its value `0` turns placeholders off."""
 ACCOUNT, _PROJECT = "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"
-_OFF = frozenset({"0", "false", "no", "off"})
+_OFF = frozenset({"", "0", "false", "no", "off"})
 PLACEHOLDER = "placeholder"
 """What stands for a value that lets an agent load and that nobody accepts: no key, whatever it is the value of."""
 
 
-def are_off(environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether somebody chose that an agent finds no placeholders."""
-    return environ.get(VARIABLE, "").lower() in _OFF
+def load_with_placeholders(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Choose that agents find placeholders from now on, in this process and those that it starts."""
+    environ[VARIABLE] = "1"
+
+
+def are_chosen(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether somebody chose that an agent finds placeholders where it does not load without."""
+    return environ.get(VARIABLE, "").lower() not in _OFF
 
 
 @contextmanager

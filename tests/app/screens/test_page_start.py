@@ -21,6 +21,7 @@ from app.screens.start_page import LOOKS_BEFORE_LOADING
 from app.screens.start_panel import QUERY_KEY
 from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
+from simulator.agents.placeholder_credentials import VARIABLE
 from simulator.facts import SessionOpened
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
@@ -221,12 +222,18 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     assert not tab.has("agents_again")
 
 
-def test_an_agent_that_was_loaded_with_placeholders_says_so(own_agents: Path) -> None:
-    """It asks for credentials that nobody has here, and can be chosen."""
+def test_an_agent_that_asks_for_credentials_is_loaded_with_placeholders(
+    own_agents: Path, options: pytest.MonkeyPatch
+) -> None:
+    """By whoever sits at the machine, with a click; nobody chose so before. It says so from then on."""
+    options.setenv(VARIABLE, "")
     asks = f"import os\nif not os.environ.get({CREDENTIALS!r}): raise RuntimeError({NO_ACCOUNT!r})\n"
     (own_agents / "asker" / "agent.py").write_text(asks + WORKING % "Asks.")
     catalogue().load_all()
     tab = Tab()
+    tab.click("placeholders_asker")
+    catalogue().load_all()
+    tab.run()
     assert tab.app.info
     assert f"asks for {CREDENTIALS}" in tab.literal
 

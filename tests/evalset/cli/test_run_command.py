@@ -57,7 +57,9 @@ def said(script: Path, out: Path, ends: Ends) -> Callable[..., str]:
     return run
 
 
-def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(tmp_path: Path, ends: Ends) -> None:
+def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(
+    tmp_path: Path, ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It fails to load without, and is loaded with a placeholder each time, which is said; also by the process of `adk eval`, which takes a folder that no app can be named like."""
     folder = write_tiny_agent(tmp_path, "1_adder")
     source = (
@@ -68,6 +70,11 @@ def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(tmp_pa
     )
     script, out = tmp_path / "script.yaml", folder / "set.evalset.json"
     script.write_text(HEAD + 'otherwise: generate\nturns:\n- say: "add 2 and 3"\n')
+    assert (
+        "Give DESK_KEY any value"
+        in ends(2, "run", folder, "--script", script, "--out", out, program=main).err
+    )
+    monkeypatch.setenv("GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS", "1")
     assert "DESK_KEY" in ends(0, "run", folder, "--script", script, "--out", out, program=main).err
     assert "DESK_KEY" in ends(0, "verify", out).out
     assert "1 of 1 passed" in ends(0, "eval", folder, out).out

@@ -166,16 +166,16 @@ root_agent = LlmAgent(name="shop", model="gemini-2.5-flash")
 def test_an_agent_that_asks_for_credentials_at_import_finds_placeholders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless somebody turns them off. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
+    """Where somebody chose so, off by default: then both ways are told. What was set for it is gone once it is loaded. What lacks here is told as on the page."""
     for name, source in (("shop", AGENT), ("lacks", "import nothing_of_that_name\nroot_agent = None\n")):
         write_agent(tmp_path / name, source)
     (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
-    monkeypatch.setenv(VARIABLE, "0")
     lacks, shop = find_agents(tmp_path, demos=False)
     assert f"{sys.executable} -m venv {tmp_path / '.venv'}" in str(lacks.error)
     assert "gcloud auth application-default login" in str(shop.error)
-    monkeypatch.delenv(VARIABLE)
+    assert VARIABLE in str(shop.error)
+    monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(tmp_path / "shop", demos=False)
     assert entry.error is None
     assert entry.config is not None
@@ -218,6 +218,9 @@ def test_an_agent_that_lacks_a_variable_finds_a_placeholder(
     (folder / "settings.py").write_text(
         'import os\nurl = os.getenv("SHOP_URL")\nif url is None:\n    raise OSError("no shop")\n'
     )
+    (before,) = find_agents(folder, demos=False)
+    assert all(f"Give {name} any value" in str(before.error) for name in found)
+    monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(folder, demos=False)
     assert (entry.config.placeholders if entry.config else ()) == found
     assert (entry.error is None) == bool(found)
@@ -242,6 +245,7 @@ def test_an_agent_that_loads_without_credentials_finds_none(
     asks = "try:\n    google.auth.default()\nexcept Exception:\n    pass\nelse:\n    raise RuntimeError"
     (tmp_path / "shop" / "agent.py").write_text(AGENT.replace("google.auth.default()", asks))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(tmp_path, demos=False)
     assert entry.error is None
     assert entry.config is not None
