@@ -61,6 +61,13 @@ _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
 }
 _PROVIDER_OF = {"gemini": "vertex_ai", "gpt": "openai", "o1": "openai", "o3": "openai", "claude": "anthropic"}
 """The provider that LiteLLM asks for a model whose name has none, by how the name begins."""
+_HOSTS = {
+    "openai": "api.openai.com",
+    "anthropic": "api.anthropic.com",
+    "groq": "api.groq.com",
+    "mistral": "api.mistral.ai",
+}
+"""Where a provider's own service is: it wants a key, also where its address is given."""
 _VERTEX = frozenset({"vertex_ai", "vertex_ai_beta"})
 _OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -270,7 +277,7 @@ def _litellm_reason(name: str, settings: Mapping[str, Any], environ: Mapping[str
     base = settings.get("api_base") or settings.get("base_url")
     if provider in _OLLAMA:
         base = base or environ.get("OLLAMA_API_BASE") or _OLLAMA_SERVER
-    if base:
+    if base and f"//{_HOSTS.get(provider, '/')}/" not in f"{base}/":
         return _local_server_reason(name, str(base))
     if provider in _VERTEX:
         return _credentials_reason(name, _without_keys(environ))

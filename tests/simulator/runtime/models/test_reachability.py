@@ -105,6 +105,7 @@ def of_litellm(name: str) -> LiteLlm:
         (of_litellm("gemini-2.5-flash"), "gcloud auth"),
         (of_litellm("vertex_ai/gemini-2.5-flash"), "gcloud auth"),
         (of_litellm("gpt-4o"), "OPENAI_API_KEY"),
+        (LiteLlm(model="gpt-4o", api_base="https://api.openai.com/v1", api_key=""), "OPENAI_API_KEY"),
     ],
 )
 def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
