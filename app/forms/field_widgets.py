@@ -280,14 +280,7 @@ class FieldDrawer:
                 with st.container(horizontal=True, vertical_alignment="top"):
                     with st.container(border=isinstance(held, RawObject)):
                         self.draw(item, held, inside)
-                    st.button(
-                        ":material/close:",
-                        key=self._kept.key(f"{inside.name}:remove"),
-                        type="tertiary",
-                        help="Remove this row",
-                        on_click=self._kept.put,
-                        args=(f"{place.name}:rows", [other for other in rows if other != row]),
-                    )
+                    self._remove_button("row", place.name, rows, row)
             st.button(
                 "Add",
                 key=self._kept.key(f"{place.name}:add"),
@@ -295,6 +288,16 @@ class FieldDrawer:
                 on_click=self._add_like_above,
                 args=(field, seed, place.name),
             )
+
+    def _remove_button(self, what: str, array: str, rows: list[int], row: int) -> None:
+        st.button(
+            ":material/close:",
+            key=self._kept.key(f"{array}:{row}:remove"),
+            type="tertiary",
+            help=f"Remove this {what}",
+            on_click=self._kept.put,
+            args=(f"{array}:rows", [other for other in rows if other != row]),
+        )
 
     def _add_like_above(self, field: Field, seed: RawArray, array: str) -> None:
         """Add a row; where no schema names its fields, they have the names that those of the last row that has some have."""
@@ -361,14 +364,7 @@ class FieldDrawer:
         for at, row in enumerate(rows):
             with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
                 self._other(field, row_seed(field, seed, row), f"{array}:{row}", (*place.path, "", at))
-                st.button(
-                    ":material/close:",
-                    key=self._kept.key(f"{array}:{row}:remove"),
-                    type="tertiary",
-                    help="Remove this field",
-                    on_click=self._kept.put,
-                    args=(f"{array}:rows", [other for other in rows if other != row]),
-                )
+                self._remove_button("field", array, rows, row)
         st.button(
             "Add field",
             key=self._kept.key(f"{array}:add"),
