@@ -77,7 +77,7 @@ def advice(words: str, agent: Path, python: Path) -> str:
     if unset := _UNSET.search(words):
         name = next(filter(None, unset.groups()))
         line = rf"printf '\n%s\n' {name}={PLACEHOLDER} >> {shlex.quote(str(_env_file(agent)))}"
-        return f"{_OR}. Give {name} any value: {line}"
+        return f"{_OR}. Or give {name} any value: {line}"
     return ""
 
 

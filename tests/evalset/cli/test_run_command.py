@@ -71,7 +71,7 @@ def test_an_agent_without_its_variable_is_authored_verified_and_evaluated(
     script, out = tmp_path / "script.yaml", folder / "set.evalset.json"
     script.write_text(HEAD + 'otherwise: generate\nturns:\n- say: "add 2 and 3"\n')
     assert (
-        "Give DESK_KEY any value"
+        "Or give DESK_KEY any value"
         in ends(2, "run", folder, "--script", script, "--out", out, program=main).err
     )
     monkeypatch.setenv("GOLDEN_TRACE_PLACEHOLDER_CREDENTIALS", "1")

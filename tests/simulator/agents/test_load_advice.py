@@ -219,7 +219,7 @@ def test_an_agent_that_lacks_a_variable_finds_a_placeholder(
         'import os\nurl = os.getenv("SHOP_URL")\nif url is None:\n    raise OSError("no shop")\n'
     )
     (before,) = find_agents(folder, demos=False)
-    assert all(f"Give {name} any value" in str(before.error) for name in found)
+    assert all(f"Or give {name} any value" in str(before.error) for name in found)
     monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(folder, demos=False)
     assert (entry.config.placeholders if entry.config else ()) == found
