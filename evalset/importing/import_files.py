@@ -42,6 +42,7 @@ from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
 from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
+from simulator.base.garbage_pauses import collecting_seldom
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import snake
 from simulator.base.state_scopes import OF_APP, OF_USER
@@ -99,6 +100,7 @@ def session_input_in(file: Path) -> SessionInput:
         raise ImportProblemError(f"--session-input: {file}: {words}") from error
 
 
+@collecting_seldom()
 def take_path(path: Path, harvest: Harvest) -> None:
     """Take in a file or a folder as `import_cases` does: of many cases one is in memory, beside what the harvest keeps.
 

@@ -6,7 +6,7 @@ import calendar
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from google.adk.evaluation.eval_case import Invocation
@@ -156,11 +156,12 @@ def code_words(
     tolerances: Sequence[Tolerance] = (),
     *,
     may_be_framed: bool = False,
+    is_determined: Callable[[], bool] = lambda: False,
 ) -> Check | None:
     """Look for other words in final responses that the agent's code makes; None where models said them all as they are.
 
     To a response match most words are enough: a decision that is turned round differs in one. Words with digits, and the names of
-    days and months, may be others each time. What a recorded model said is the model's, and how a golden words it is left to the match.
+    days and months, may be others each time where the code may read a clock or draw. What a recorded model said is the model's, and how a golden words it is left to the match.
 
     Args:
         actual: The turns of the replay, with recorded models.
@@ -168,6 +169,7 @@ def code_words(
         models: What the models said in each turn.
         tolerances: What may differ.
         may_be_framed: The golden is a trace, whose maker may have written words before and behind what the agent said.
+        is_determined: Tells whether the agent's code makes the same of the same answers each time.
     """
     actual = responses_as_golden(actual, expected, tolerances)
     told, scores = list[str](), list[float | None]()
@@ -177,7 +179,9 @@ def code_words(
             scores.append(None)
             continue
         wanted = _tokens(spoken(other.final_response))
-        other_words = "" if may_be_framed and _is_framed(words, wanted) else _other_words(words, wanted)
+        may_differ = _is_drawn if words == wanted or not is_determined() else _never
+        is_framed = may_be_framed and _is_framed(words, wanted, may_differ)
+        other_words = "" if is_framed else _other_words(words, wanted, may_differ)
         scores.append(float(not other_words))
         told += [f"turn {number + 1}: {other_words}"] if other_words else []
     return _words_check(scores, told)
@@ -203,26 +207,32 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _other_words(here: list[str], there: list[str]) -> str:
+def _other_words(here: list[str], there: list[str], may_differ: Callable[[str], bool]) -> str:
     """Say which words one text has that another one has not; empty where these are none, or all such as may be others each time."""
     ours, theirs = Counter(here), Counter(there)
-    more, less = _lasting(ours - theirs), _lasting(theirs - ours)
+    more, less = (
+        sorted(word for word in words if not may_differ(word)) for words in (ours - theirs, theirs - ours)
+    )
     return f"{_quoted(more)} instead of {_quoted(less)}" if more or less else ""
 
 
-def _is_framed(words: list[str], wanted: list[str]) -> bool:
+def _is_framed(words: list[str], wanted: list[str], may_differ: Callable[[str], bool]) -> bool:
     """Return whether the words stand in their order among the wanted ones; such as may be others each time may be others there, too."""
     return bool(words) and any(
         all(
-            one == other or (_may_differ(one) and _may_differ(other))
+            one == other or (may_differ(one) and may_differ(other))
             for one, other in zip(words, part, strict=True)
         )
         for part in (wanted[at : at + len(words)] for at in range(len(wanted) - len(words) + 1))
     )
 
 
-def _may_differ(word: str) -> bool:
+def _is_drawn(word: str) -> bool:
     return word in _OF_TIMES or any(map(str.isdigit, word))
+
+
+def _never(_: str) -> bool:
+    return False
 
 
 def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
@@ -230,10 +240,6 @@ def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:
     contents = (response.get("content") for model in models for response in model.responses)
     texts = (" ".join(str(part.get("text") or "") for part in parts_of(content)) for content in contents)
     return [*map(_tokens, texts)]
-
-
-def _lasting(words: Counter[str]) -> list[str]:
-    return sorted(word for word in words if not _may_differ(word))
 
 
 def _quoted(words: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from evalset.verify.verdicts import (
     judged,
     told_edits,
 )
+from simulator.agents.agent_source import is_determined
 from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
@@ -148,7 +149,7 @@ async def _verdict(
     )
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
-    judgement = judged(divergence, golden, evidence, why, is_whole=is_whole, blame=blame)
+    judgement = judged(divergence, golden, with_state, evidence, why, is_whole=is_whole, blame=blame)
     return judgement, told_edits(blame)
 
 
@@ -218,6 +219,7 @@ def _code_words(
         replay.models,
         each.recorded.tolerances,
         may_be_framed=each.recorded.is_partial,
+        is_determined=partial(is_determined, each.config),
     )
     return [] if found is None else [found]
 

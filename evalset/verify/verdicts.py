@@ -9,7 +9,7 @@ was. Otherwise the agent changed: it does what neither of the files holds, in a 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -53,6 +53,7 @@ class _Judgement(NamedTuple):
 def judged(
     divergence: Divergence,
     golden: Sequence[Sequence[Step]],
+    actual: Sequence[Sequence[Step]],
     evidence: Evidence,
     why: str = "",
     *,
@@ -64,13 +65,14 @@ def judged(
     Args:
         divergence: Where the run goes another way.
         golden: The golden's steps, turn by turn.
+        actual: Those of the run.
         evidence: What is known beside.
         why: What ended the run early, or what it asked and nothing was recorded for.
         is_whole: Whether the run came to its end and all it asked was answered, so that it can be accepted.
         blame: What was edited since the recording, and whether the agent changed; None where the recording does not say.
     """
     if evidence.refused_calls:
-        divergence = _at_the_call(divergence, golden)
+        divergence = _at_the_call(divergence, golden, actual)
         found = _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
     elif blame is not None and blame.edits:
         found = _edited(divergence, blame, evidence, is_whole=is_whole)
@@ -88,7 +90,9 @@ def judged(
     return divergence.model_copy(update=found._asdict())
 
 
-def _at_the_call(divergence: Divergence, golden: Sequence[Sequence[Step]]) -> Divergence:
+def _at_the_call(
+    divergence: Divergence, golden: Sequence[Sequence[Step]], actual: Sequence[Sequence[Step]]
+) -> Divergence:
     """Return a divergence that begins with the call whose response it is: a call that is not accepted differs itself, though the run makes it, too."""
     first = divergence.pairs[0].golden
     if divergence.what != "response" or first is None:
@@ -97,7 +101,8 @@ def _at_the_call(divergence: Divergence, golden: Sequence[Sequence[Step]]) -> Di
     made = [place for place, step in enumerate(steps) if (step.kind, step.tool) == ("call", first.tool)]
     if not made:
         return divergence
-    before = tuple(Pair(golden=step, actual=step) for step in steps[made[-1] :])
+    own = actual[divergence.turn][made[-1] : divergence.step] if divergence.turn < len(actual) else ()
+    before = tuple(Pair(golden=step, actual=done) for step, done in zip_longest(steps[made[-1] :], own))
     return divergence.model_copy(
         update={
             "step": made[-1],

@@ -23,6 +23,19 @@ _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".toml", ".md", ".txt", ".j2", ".
 
 _NOT_OURS = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 
+_STEADY = frozenset((
+    "__future__", "abc", "asyncio", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
+    "fractions", "functools", "itertools", "json", "logging", "math", "operator",
+    "pydantic", "re", "statistics", "string", "textwrap", "types", "typing", "typing_extensions",
+))  # fmt: skip
+"""Modules that make the same of the same each time."""
+
+_OF_A_RUN = frozenset((
+    "__import__", "environ", "eval", "exec", "function_call_id", "getenv", "hash", "id", "import_module",
+    "invocation_id", "last_update_time", "open", "session_id", "timestamp", "user_id",
+))  # fmt: skip
+"""Names of what each run, process or machine has its own of."""
+
 
 def source_of(config: SimulatedAgentConfig) -> Path | None:
     """Return the folder or the file of an agent; None where nobody can tell."""
@@ -76,6 +89,48 @@ def makes_sets(config: SimulatedAgentConfig) -> bool:
         or (isinstance(node, ast.Name) and node.id in {"set", "frozenset"} and isinstance(node.ctx, ast.Load))
         for node in _nodes_of(config)
     )
+
+
+def is_determined(config: SimulatedAgentConfig) -> bool:
+    """Return whether the code of an agent makes the same of the same answers each time.
+
+    It imports only its own files and modules that read neither clock, chance, file nor environment, and names nothing that each run has its own of.
+    Where it cannot be read, it is not known to be.
+    """
+    place = source_of(config)
+    files = [] if place is None else [file for file in _files(place) if file.suffix == ".py"]
+    try:
+        return bool(files) and all(_is_determined(parsed(file.read_bytes()), file, place) for file in files)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return False
+
+
+def _is_determined(tree: ast.AST, file: Path, place: Path | None) -> bool:
+    root = file.parent if place in {None, file} else place
+    depth = len(file.relative_to(root).parts) if root is not None else 1
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                imported = [each.name for each in names]
+            case ast.ImportFrom(level=level, module=module):
+                imported = [] if 0 < level <= depth else [module or "."]
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                if name in _OF_A_RUN:
+                    return False
+                continue
+            case _:
+                continue
+        if any(not _is_steady(each, file.parent) for each in imported):
+            return False
+    return True
+
+
+def _is_steady(module: str, folder: Path) -> bool:
+    top = module.partition(".")[0]
+    is_adk = module in {"google", "google.adk", "google.genai"} or module.startswith(
+        ("google.adk.", "google.genai.")
+    )
+    return is_adk or top in _STEADY or (folder / f"{top}.py").is_file() or top == folder.name
 
 
 def read_at(file: Path, line: int) -> tuple[str, ...]:

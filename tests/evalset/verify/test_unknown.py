@@ -332,9 +332,13 @@ def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, ve
     said = verifies(1, traced(tmp_path, *events), agents).out
     assert 'turn 1: "rejected" instead of "approved"' in said
     assert "gives a different final response" in said
-    end = f"[Event] Output: {told.format('rejected').replace('7', '9')}"  # its maker framed it, and the number is drawn
+    end = f"[Event] Output: {told.format('rejected').replace('7', '9')}"  # its maker framed it
     (tmp_path / "framed").mkdir()
-    verifies(0, traced(tmp_path / "framed", *events[:2], event("close", text=end)), agents)
+    framed = traced(tmp_path / "framed", *events[:2], event("close", text=end))
+    assert '"7" instead of "9 event output"' in verifies(1, framed, agents).out
+    module = agents / "small" / "agent.py"
+    module.write_text(f"import random\n{module.read_text()}")  # the number may be drawn
+    verifies(0, framed, agents)
 
 
 PLUGIN = """
@@ -496,3 +500,19 @@ def test_a_list_of_other_things_with_events_is_no_session(tmp_path: Path, ends: 
     told = ends(2, "verify", given).err
     assert "neither an eval set nor" in told
     assert "KeyError" not in told
+
+
+def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, verifies: Ends) -> None:
+    """A tolerance lets it differ from the golden's; what differs is that the agent's tools do not take it."""
+    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
+    recording = sidecar_of(written)
+    recorded = json.loads(recording.read_text())
+    recorded["cases"]["one"]["tolerances"] = [
+        {"kind": "ignore", "of": "arguments", "tool": "note", "path": "text"}
+    ]
+    recording.write_text(json.dumps(recorded))
+    written.write_text(written.read_text().replace('"tea"', '"coffee"'))
+    agent(tmp_path / "agents", NOTES.replace("text: str", "words: str"))
+    (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
+    called = case["runs"][0]["divergence"]["pairs"][0]
+    assert [called[side]["value"] for side in ("golden", "actual")] == [{"text": "coffee"}, {"text": "tea"}]
