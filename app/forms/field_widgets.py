@@ -22,7 +22,6 @@ from app.forms.form_raw import (
     RawJson,
     RawMember,
     RawNullable,
-    RawNumber,
     RawObject,
     RawText,
     RawUnion,
@@ -38,7 +37,6 @@ from app.forms.form_tree import (
     FormMember,
     JsonField,
     NullableField,
-    NumberField,
     ObjectField,
     TextField,
     UnionField,
@@ -52,7 +50,7 @@ _LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
 LONG = 60
 """A longer text gets an input of several lines."""
 _HELP = 300
-_SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
+_SIMPLE = (RawText, RawFlag, RawChoice, RawConst)
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class FieldDrawer:
 
     def _input(self, field: Field, seed: Raw, place: InputPlace) -> None:
         match seed:
-            case RawText() | RawNumber() | RawFlag() | RawChoice() | RawConst():
+            case RawText() | RawFlag() | RawChoice() | RawConst():
                 self._simple(field, seed, place)
             case RawJson():
                 self._json(f"json:{place.name}", seed.text, place, field)
@@ -122,13 +120,11 @@ class FieldDrawer:
                 assert_never(seed)
 
     def _simple(
-        self, field: Field, seed: RawText | RawNumber | RawFlag | RawChoice | RawConst, place: InputPlace
+        self, field: Field, seed: RawText | RawFlag | RawChoice | RawConst, place: InputPlace
     ) -> None:
         match seed:
             case RawText():
                 self._text(field, seed.text, place)
-            case RawNumber():
-                self._number(field, seed.number, place)
             case RawFlag():
                 self._flag(field, seed, place)
             case RawChoice():
@@ -185,7 +181,8 @@ class FieldDrawer:
         elif (isinstance(field, TextField) and field.is_long) or is_long(text):
             st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
         else:
-            st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
+            key = self._kept.widget(place.name, text, str)
+            st.text_input(**named, key=key, on_change=self._on_change)
 
     def _suggested(self, field: TextField, text: str, place: InputPlace) -> None:
         now = str(self._kept.value(place.name, text) or "")
@@ -200,15 +197,6 @@ class FieldDrawer:
             accept_new_options=True,
             placeholder="Choose or type a value",
         )
-
-    def _number(self, field: Field, number: float | None, place: InputPlace) -> None:
-        named = _named(field, place)
-        if isinstance(field, NumberField) and field.is_integer:
-            key = self._kept.widget(place.name, number, int)
-            st.number_input(**named, value=None, step=1, key=key, on_change=self._on_change)
-        else:
-            key = self._kept.widget(place.name, number, float)
-            st.number_input(**named, value=None, step=1.0, format="%g", key=key, on_change=self._on_change)
 
     def _choice(self, field: Field, index: int | None, place: InputPlace) -> None:
         options = field.options if isinstance(field, ChoiceField) else ()

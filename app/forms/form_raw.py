@@ -37,17 +37,10 @@ _MOST_NAMED = 40
 
 
 class RawText(Value):
-    """The text of an input."""
+    """The text of an input, also of one for a number: a browser's own input for numbers makes 30000 of `300,00`."""
 
     kind: Literal["text"] = "text"
     text: str
-
-
-class RawNumber(Value):
-    """A number, or an empty input."""
-
-    kind: Literal["number"] = "number"
-    number: int | float | None
 
 
 class RawFlag(Value):
@@ -116,16 +109,7 @@ class RawObject(Value):
 
 
 Raw: TypeAlias = Annotated[
-    RawText
-    | RawNumber
-    | RawFlag
-    | RawChoice
-    | RawConst
-    | RawJson
-    | RawNullable
-    | RawUnion
-    | RawArray
-    | RawObject,
+    RawText | RawFlag | RawChoice | RawConst | RawJson | RawNullable | RawUnion | RawArray | RawObject,
     Described(discriminator="kind"),
 ]
 
@@ -142,17 +126,15 @@ def fill(field: Field, value: JsonValue) -> Raw:
     return RawJson(text=write_json(value)) if raw is None else raw
 
 
-def blank(field: Field) -> Raw:  # noqa: C901, PLR0911, PLR0912 - one arm for each kind of field
+def blank(field: Field) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind of field
     """Return what the inputs of a field hold when there is no value: its default, else nothing."""
     if field.has_default:
         default = _fitting(field, field.default)
         if default is not None:
             return default
     match field:
-        case TextField():
+        case TextField() | NumberField():
             return RawText(text="")
-        case NumberField():
-            return RawNumber(number=None)
         case BooleanField():
             return RawFlag(on=False)
         case ChoiceField():
@@ -231,12 +213,12 @@ def _parse_time(field: TextField, text: str) -> None:
         datetime.fromisoformat(text)
 
 
-def _number(field: NumberField, value: JsonValue) -> RawNumber | None:
+def _number(field: NumberField, value: JsonValue) -> RawText | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > LARGEST_WHOLE:
         return None
     if field.is_integer and value != int(value):
         return None
-    return RawNumber(number=int(value) if field.is_integer else value)
+    return RawText(text=write_json(int(value) if field.is_integer else value))
 
 
 def _nullable(field: NullableField, value: JsonValue) -> Raw | None:

@@ -15,7 +15,6 @@ from app.forms.form_raw import (
     RawFlag,
     RawJson,
     RawNullable,
-    RawNumber,
     RawObject,
     RawText,
     RawUnion,
@@ -34,7 +33,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_object
+from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_number, parse_object
 from simulator.base.frozen_value import Value
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -61,15 +60,11 @@ def read(field: Field, raw: Raw) -> FormReading:
     return FormReading(value=found[0] if found else None, problems=tuple(problems))
 
 
-def _read(  # noqa: C901 - one arm for each kind of input
-    field: Field, raw: Raw, path: Path, problems: list[FieldProblem]
-) -> Iterable[JsonValue]:
+def _read(field: Field, raw: Raw, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
     """Yield the value, or nothing where it could not be read."""
     match raw:
         case RawText():
             yield from _read_text(field, raw.text, path, problems)
-        case RawNumber():
-            yield from _read_number(field, raw.number, path, problems)
         case RawFlag():
             yield raw.on
         case RawChoice():
@@ -93,6 +88,9 @@ def _read(  # noqa: C901 - one arm for each kind of input
 
 
 def _read_text(field: Field, text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+    if isinstance(field, NumberField):
+        yield from _read_number(field, text, path, problems)
+        return
     if isinstance(field, TextField) and not is_format(field, text):
         example = "2025-12-31" if field.format == "date" else "2025-12-31T09:30:00Z"
         problems.append(FieldProblem(path=path, message=f"enter a {field.format}, for example {example}"))
@@ -101,14 +99,15 @@ def _read_text(field: Field, text: str, path: Path, problems: list[FieldProblem]
 
 
 def _read_number(
-    field: Field, number: float | None, path: Path, problems: list[FieldProblem]
+    field: NumberField, text: str, path: Path, problems: list[FieldProblem]
 ) -> Iterable[JsonValue]:
-    whole = isinstance(field, NumberField) and field.is_integer
-    if number is None or (whole and number != int(number)):
-        wanted = "a whole number" if whole else "a number"
-        problems.append(FieldProblem(path=path, message=f"enter {wanted}"))
+    number = parse_number(text)
+    if number is None or (field.is_integer and number != int(number)):
+        wanted = "enter a whole number" if field.is_integer else "enter a number"
+        more = ", for example 1250" if field.is_integer else " with a point, for example 1250.50"
+        problems.append(FieldProblem(path=path, message=f"{wanted}{more if text.strip() else ''}"))
         return
-    yield int(number) if whole else number
+    yield int(number) if field.is_integer else number
 
 
 def _read_choice(

@@ -19,7 +19,6 @@ from app.forms.form_raw import (
     RawJson,
     RawMember,
     RawNullable,
-    RawNumber,
     RawObject,
     RawText,
     RawUnion,
@@ -72,15 +71,11 @@ def picker_of(field: Field, text: str) -> str:
     return "date-time" if kept_as_is and not (at.second or at.microsecond) else ""
 
 
-def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
+def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noqa: PLR0911 - one arm for each kind
     """Return what the inputs of a field hold; `seed` is what they held at first."""
     match seed:
         case RawText():
             return RawText(text=_text(kept, name, field, seed.text))
-        case RawNumber():
-            number = kept.value(name, seed.number)
-            # An input makes 45.0 of 45: a number that was not changed stays as it was written.
-            return seed if number == seed.number else RawNumber(number=number)
         case RawFlag():
             return RawFlag(on=bool(kept.value(name, seed.on)))
         case RawChoice():
@@ -107,7 +102,8 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
 
 
 def _text(kept: KeptInputs, name: str, field: Field, seed: str) -> str:
-    text = str(kept.value(name, seed) or "")
+    held = kept.value(name, seed)
+    text = "" if held is None else str(held)
     if text and picker_of(field, seed) == "date-time":
         return text.removesuffix("Z") + "Z"
     return text

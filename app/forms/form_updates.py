@@ -19,7 +19,6 @@ from app.forms.form_raw import (
     RawFlag,
     RawJson,
     RawNullable,
-    RawNumber,
     RawObject,
     RawText,
     RawUnion,
@@ -30,7 +29,6 @@ from app.forms.form_tree import (
     ArrayField,
     Field,
     NullableField,
-    NumberField,
     ObjectField,
     TextField,
     UnionField,
@@ -67,9 +65,6 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
     match now, then:
         case (RawText(), RawText()):
             yield _text(name, field, now.text, then.text)
-        case (RawNumber(), RawNumber()):
-            whole = isinstance(field, NumberField) and field.is_integer
-            yield name, then.number if whole or then.number is None else float(then.number)
         case (RawFlag(), RawFlag()):
             yield name, then.on
         case (RawChoice(), RawChoice()):

@@ -136,7 +136,7 @@ class SchemaForm:
         said = self.reading().value
         if same(said, before):
             return None
-        new = write_json(_as_written(said, before))
+        new = write_json(said)
         for name, value in (("", new), (":both", new), (":by_form", True)):
             self.kept.put(f"{self.name}{name}", value)
         return text if text != agreed else None
@@ -287,18 +287,6 @@ def _is_json(text: str) -> bool:
     except TypedJsonError:
         return False
     return True
-
-
-def _as_written(value: JsonValue, before: JsonValue) -> JsonValue:
-    """Keep how a number was written where it is the same one: an input makes 45.0 of 45."""
-    if isinstance(value, dict) and isinstance(before, dict):
-        return {key: _as_written(inner, before.get(key)) for key, inner in value.items()}
-    if isinstance(value, list) and isinstance(before, list):
-        known = [*before, *[None] * len(value)]
-        return [_as_written(inner, old) for inner, old in zip(value, known, strict=False)]
-    if isinstance(value, float) and not isinstance(before, float) and same(value, before):
-        return before
-    return value
 
 
 @lru_cache(maxsize=256)

@@ -23,6 +23,7 @@ _JSON_STARTS = '{["'
 _ZERO_FIRST = re.compile(r"-?0[0-9]")
 """No number begins so in JSON; a postal code does."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_TYPED_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
@@ -89,6 +90,18 @@ def parse_any(text: str) -> JsonValue:
             raise
         _refuse_half_characters(words)
         return words
+
+
+def parse_number(text: str) -> int | float | None:
+    """Read a number as people write it, with a point: `300`, `+0.5`, `007`; None where the text is none, as `300,00` or `1_000` are."""
+    words = text.strip()
+    if not _TYPED_NUMBER.fullmatch(words):
+        return None
+    try:
+        number = float(words)
+        return int(words) if words.lstrip("+-").isdigit() else number if math.isfinite(number) else None
+    except ValueError:  # of too many digits
+        return None
 
 
 def write_any(value: JsonValue) -> str:

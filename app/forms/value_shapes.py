@@ -136,7 +136,7 @@ def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
         case int():
             return "integer" if abs(value) <= LARGEST_WHOLE else ""
         case float():
-            return "number" if abs(value) <= LARGEST_WHOLE and float(f"{value:g}") == value else ""
+            return "number" if abs(value) <= LARGEST_WHOLE else ""
         case str():
             return "string" if is_plain(value) else ""
         case dict():

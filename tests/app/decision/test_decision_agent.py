@@ -80,7 +80,7 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
         form = "form0:json:args1_book"
         page.press("accept_")
         assert model_parts(simulation) == []
-        page.type(f"{form}.guest", "Ada").type(f"{form}.nights", 3).type(f"{form}.price", 99.5)
+        page.type(f"{form}.guest", "Ada").type(f"{form}.nights", "3").type(f"{form}.price", "99.5")
         page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
         page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
         args = {
@@ -219,7 +219,7 @@ def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
         page = Deciding(simulation).press("accept_proposal")
         assert simulation.pending[0].tool_name == "rest"
         page.press("accept_").press("edit_")
-        page.type("form0:json:args1_book.nights", 9).run().press("accept_").press("accept_")
+        page.type("form0:json:args1_book.nights", "9").run().press("accept_").press("accept_")
         said, booking, resting = last_parts(simulation)
         assert said == {"text": "Wait."}
         assert booking["function_call"]["args"] == {"guest": "Ada", "nights": 9}

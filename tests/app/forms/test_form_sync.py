@@ -72,7 +72,7 @@ class Both:
 
     def input(self, end: str) -> Any:
         """Find an input of the form by the end of its name."""
-        groups: list[Any] = [self.tab.text_input, self.tab.number_input, self.tab.toggle]
+        groups: list[Any] = [self.tab.text_input, self.tab.toggle]
         return next(one for group in groups for one in group if str(one.key).endswith(f"{end}_owner"))
 
     def switch(self, start: str, *, on: bool) -> Any:
@@ -134,7 +134,7 @@ def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
     page.type('{"name": "Eve", "total": 1.5, "lines": [{"sku": "x"}, {"sku": "y"}]}')
     assert page.input("name").key == before
     assert page.input("name").value == "Eve"
-    assert page.input("total").value == 1.5
+    assert page.input("total").value == "1.5"
     page.type('{"name": "Eve", "lines": []}')
     assert page.input("name").value == "Eve"
 
@@ -158,7 +158,7 @@ def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
     next(one for one in page.tab.button if "remove" in str(one.key)).click().run()
     assert parse_json(page.text) == {**FIRST, "lines": [{"sku": "b"}]}
     page.type(page.text.replace("Ada", "Eve"))
-    assert parse_json(page.fill("total", 3.5).text) == {"name": "Eve", "total": 3.5, "lines": [{"sku": "b"}]}
+    assert parse_json(page.fill("total", "3.5").text) == {"name": "Eve", "total": 3.5, "lines": [{"sku": "b"}]}
 
 
 def test_places_of_schema_problems_lead_to_fields() -> None:
