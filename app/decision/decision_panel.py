@@ -148,7 +148,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None
         value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
-        if blanks := unsure_of(request.draft_blanks, request.draft, value).blanks:
+        if not answer.is_sure and (blanks := unsure_of(request.draft_blanks, request.draft, value).blanks):
             not_ready(
                 f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(blanks)}."
             )

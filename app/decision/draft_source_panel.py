@@ -13,7 +13,7 @@ from app.decision.pasted_examples import read_example, take_example
 from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
 from app.decision.ready_answers_panel import difference_lines
 from app.decision.request_panel import misfit_list, not_ready
-from app.decision.tool_answer import ToolInputs
+from app.decision.tool_answer import ARE_RIGHT, ToolInputs
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError
 from app.forms.widget_store import KeptInputs
@@ -98,6 +98,12 @@ def _offline_or_made(
     if drawn := [blank for blank in request.draft_blanks if blank.drawn]:
         drawn_places(drawn)
     way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
+    if request.draft_blanks:
+        st.checkbox(
+            "These values are right",
+            key=inputs.kept.widget(ARE_RIGHT, initial=False),
+            help="You know them, also where they are what the draft says. They are not marked, and other responses can use them.",
+        )
     if way.example is not None:
         return way.example
     if asks or way.asks_model:

@@ -27,6 +27,9 @@ from simulator.seats.requests import ToolRequest
 Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
 Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
 
+ARE_RIGHT = "are_right"
+"""The name of the input with which a person vouches for the values that a draft has no source for."""
+
 FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
@@ -192,6 +195,7 @@ class ToolInputs:
             source=source,
             notes=notes,
             despite_contradictions=despite_contradictions,
+            is_sure=bool(self.kept.value(ARE_RIGHT, initial=False)),
         )
 
     def outcome(self) -> Outcome:

@@ -20,7 +20,7 @@ class ToolAnswer(Value):
     """The answer to one tool call, what the call changed in the session's state, and ADK's actions that it set, as in `ToolEffects`.
 
     `notes` say what a generated answer was made of. An answer that contradicts the world is refused,
-    unless it stands `despite_contradictions`. `by` names who answers, where that is no person: a script.
+    unless it stands `despite_contradictions`. Who `is_sure` knows the values for which the draft had no source. `by` names who answers, where that is no person: a script.
     """
 
     kind: Literal["tool"] = "tool"
@@ -30,6 +30,7 @@ class ToolAnswer(Value):
     source: AnswerSource = "written"
     notes: tuple[str, ...] = ()
     despite_contradictions: bool = False
+    is_sure: bool = False
     by: str | None = None
 
 

@@ -111,7 +111,7 @@ class Deciding:
 
     def _inputs(self) -> list[Any]:
         tab = self.tab
-        typed = (*tab.text_area, *tab.text_input, *tab.number_input, *tab.toggle)
+        typed = (*tab.text_area, *tab.text_input, *tab.number_input, *tab.toggle, *tab.checkbox)
         return [*typed, *tab.selectbox, *tab.button_group]
 
     def names(self) -> list[str]:

@@ -25,7 +25,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import Failed
+from simulator.facts import Failed, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 from tests.app.decision.deciding import Deciding, answers, asked, first
@@ -365,3 +365,16 @@ def test_what_is_no_json_is_a_text_and_half_json_is_refused() -> None:
     for text in ("", "  ", "{", '{"a": 1,}', "[1", '"open'):
         with pytest.raises(TypedJsonError):
             read_example(text, None)
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_a_person_says_that_the_values_of_a_draft_are_right(sure: bool) -> None:
+    """Then nothing of it is marked, though it is what the draft said: a number may be 0, and a yes or no may be no."""
+    with deciding("find_customer").simulation as simulation:
+        page = Deciding(simulation)
+        if sure:
+            page.type("are_right_", True).run()
+        page.press("accept_")
+        (fact,) = (fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered))
+        assert bool(fact.provenance.blanks) is not sure
+        assert bool(fact.provenance.uncertain) is not sure

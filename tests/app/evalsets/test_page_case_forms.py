@@ -110,7 +110,9 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     add(tab, "json:3", "at", "Whole number")
     tab.fill("form0:json:4.at_", None)
     assert tab.click(tab.key("form0:json:4.dims.h:drop")).keys("form0:json:4.dims.h:drop")
-    tab.fill("form0:json:4.at_", "7").click(tab.key("form0:json:4.tags:add")).fill("form0:json:4.tags:0_", "x")
+    tab.fill("form0:json:4.at_", "7").click(tab.key("form0:json:4.tags:add")).fill(
+        "form0:json:4.tags:0_", "x"
+    )
     tab.click("part_accept").unfold("case_step_one_0_1").click("edit_one_0_1")
     add(tab, "json:0", "stay", "Group of fields")
     add(tab, "json:1", "nights", "List of texts", where=1)

@@ -158,7 +158,11 @@ def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
     next(one for one in page.tab.button if "remove" in str(one.key)).click().run()
     assert parse_json(page.text) == {**FIRST, "lines": [{"sku": "b"}]}
     page.type(page.text.replace("Ada", "Eve"))
-    assert parse_json(page.fill("total", "3.5").text) == {"name": "Eve", "total": 3.5, "lines": [{"sku": "b"}]}
+    assert parse_json(page.fill("total", "3.5").text) == {
+        "name": "Eve",
+        "total": 3.5,
+        "lines": [{"sku": "b"}],
+    }
 
 
 def test_places_of_schema_problems_lead_to_fields() -> None:
