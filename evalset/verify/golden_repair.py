@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -117,7 +118,8 @@ def accepting(held: EditedCase, key: str, result: RunResult) -> ReplaceCase:
         raise VerifyError(f"the case {key!r} has {len(turns)} turns, but the run has {len(result.turns)}")
     case = _with_turns(held.case, result.turns)
     if held.case.get("final_session_state") or result.final_state:
-        case = put(case, ("final_session_state",), copied(result.final_state))
+        state = _in_order_of(field(case, "final_session_state"), copied(result.final_state))
+        case = put(case, ("final_session_state",), state)
     recorded = held.recorded and _with_golden(_recorded_after(held.recorded, result), case)
     return ReplaceCase(case=key, value=case, recorded=recorded, words="Accept the agent's new behavior")
 
@@ -270,11 +272,25 @@ def _with_turns(case: Case, turns: Sequence[ActualTurn]) -> Case:
         events = [_portable(event, ids) for event in _events(happened)]
         is_listed = field(field(golden, _DATA), _EVENTS) is None
         data = _as_lists(events) if is_listed else {_EVENTS: events}
-        made = put(made, (*where, _DATA), data)
+        made = put(made, (*where, _DATA), _in_order_of(field(golden, _DATA), data))
         said: Any = happened[_FINAL]
         final = {**said, "parts": _without_thoughts(parts_of(said))}
-        made = put(made, (*where, _FINAL), final)
+        made = put(made, (*where, _FINAL), _in_order_of(field(golden, _FINAL), final))
     return made
+
+
+def _in_order_of(before: Any, now: Any) -> Any:
+    """Return a value with its fields in the order that they had: what is the same stays as it was written."""
+    if same(before, now):
+        return before
+    match before, now:
+        case dict(), dict():
+            names = [*(name for name in before if name in now), *(name for name in now if name not in before)]
+            return {name: _in_order_of(before.get(name), now[name]) for name in names}
+        case list(), list():
+            return [_in_order_of(*pair) for pair in zip(chain(before, repeat(None)), now, strict=False)]
+        case _:
+            return now
 
 
 def _events(invocation: JsonObject) -> list[JsonObject]:

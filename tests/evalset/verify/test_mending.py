@@ -40,6 +40,8 @@ def with_more(eval_set: Path) -> dict[str, Any]:
     document["eval_cases"][0]["rubrics"] = [
         {"rubric_id": "r", "rubric_content": {"text_property": "It is polite."}}
     ]
+    uses = document["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"]
+    uses[0] = dict(reversed(uses[0].items()))
     eval_set.write_text(json.dumps(document, indent=2))
     return document
 
@@ -72,7 +74,7 @@ def test_what_is_accepted_passes_with_either_models(
     one, then = after["eval_cases"][0], before["eval_cases"][0]
     assert all(one[name] == then[name] for name in ("mine", "rubrics", "session_input"))
     first, first_then = (case["conversation"][0]["intermediate_data"]["tool_uses"][0] for case in (one, then))
-    assert first == first_then  # with its own id
+    assert json.dumps(first) == json.dumps(first_then)  # with its own id, and its fields in their order
     assert divergence_of(run).action == "accept"
 
 
