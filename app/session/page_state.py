@@ -176,9 +176,13 @@ def _leave_for(place: Mapping[str, str | None]) -> None:
     _name({name: place.get(name) for name in _PLACES})
 
 
+_BOUND = "case_"
+"""How the filters of a list of cases begin, which Streamlit itself writes into the address."""
+
+
 def _name(changes: Mapping[str, str | None]) -> None:
     """Change the address in one step, so that the browser's way back has one entry for it; None takes a name out."""
-    now = st.query_params.to_dict()
+    now = {name: value for name, value in st.query_params.to_dict().items() if not name.startswith(_BOUND)}
     wanted = {name: value for name, value in {**now, **changes}.items() if value is not None}
     if wanted != now:
         st.query_params.from_dict(wanted)

@@ -134,13 +134,19 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
             icon=":material/search:",
             label_visibility="collapsed",
             persist_state="session",
+            bind="query-params",
         )
         tools = _choices("Tools", "case_tools", (row.tools for row in rows))
         agents = _choices("Agents", "case_agents", (row.agents for row in rows))
         tags = _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))
         reviews = _reviews(scene)
         length = st.selectbox(
-            "Length", list(_TURNS), key="case_turns", label_visibility="collapsed", persist_state="session"
+            "Length",
+            list(_TURNS),
+            key="case_turns",
+            label_visibility="collapsed",
+            persist_state="session",
+            bind="query-params",
         )
         kinds = st.multiselect(
             "Kind",
@@ -149,6 +155,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
             placeholder="Kind",
             label_visibility="collapsed",
             persist_state="session",
+            bind="query-params",
         )
         _sort_choice()
     wanted = (words or "").casefold().split()
@@ -174,6 +181,7 @@ def _sort_choice() -> None:
         format_func=lambda order: f"Sort: {order.lower()}",
         label_visibility="collapsed",
         persist_state="session",
+        bind="query-params",
         help="Sorts all cases that were found, on all pages",
     )
 
@@ -212,6 +220,7 @@ def _reviews(scene: SetContext) -> list[str]:
         placeholder="Review",
         label_visibility="collapsed",
         persist_state="session",
+        bind="query-params",
     )
 
 
@@ -236,6 +245,7 @@ def _choices(name: str, key: str, found: Any) -> list[str]:
         placeholder=name,
         label_visibility="collapsed",
         persist_state="session",
+        bind="query-params",
     )
 
 

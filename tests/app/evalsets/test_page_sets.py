@@ -84,6 +84,8 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert not tab.run().app.dataframe
     tab.click("set_back")
     assert "set" not in tab.app.query_params
+    copied = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case", case_tools="no such tool")
+    assert "2 of 3 cases" in copied.words
 
 
 def test_an_upload_is_removed_and_a_path_is_typed_in_the_list(path: Path) -> None:
