@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_folder import AgentFolder
 from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
 from simulator.agents.demo_agents import DEMOS, demo_agent
@@ -49,19 +52,23 @@ def require_agent(words: str) -> None:
 
 
 def _not_found(words: str, path: Path) -> UnknownAgentError:
+    names = dict.fromkeys([*DEMOS, *_agents_beside(path.parent)])
+    ends = {name.rpartition("/")[2]: name for name in names}
+    (alike,) = get_close_matches(path.name, ends, n=1) or (path.name,)
     return UnknownAgentError(
         f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent; "
-        f"{near(path.name, [*DEMOS, *_folders_beside(path)])}"
+        f"{near(ends.get(alike, alike), names)}"
     )
 
 
-def _folders_beside(path: Path) -> list[str]:
-    """Name the folders that lie where a folder was looked for."""
-    try:
-        found = sorted(each.name for each in path.parent.iterdir() if each.is_dir())
-    except OSError:
-        return []
-    return [name for name in found if not name.startswith((".", "__"))]
+def _agents_beside(folder: Path) -> list[str]:
+    """Return the paths of the agents and folders that lie where an agent was looked for, and of the agents further down."""
+    found, beside = AgentFolder(folder), list[str]()
+    with suppress(OSError):
+        beside = sorted(each.name for each in folder.iterdir() if each.is_dir() and each.name[0] not in "._")
+    with suppress(AgentLoadError):
+        beside = [*(() if found.is_single_agent else found.names()), *beside]
+    return [(folder / name).as_posix() for name in beside]
 
 
 def absolute_agent(words: str) -> str:

@@ -222,6 +222,7 @@ DESK = str(REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.
         (("eval", "ordr_desk", DESK), "order_desk"),
         (("run", "ordr_desk", "--script", DESK, "--out", "played.evalset.json"), "order_desk"),
         (("eval", "./biling", DESK), "billing?"),
+        (("eval", "shops", DESK), "deep/shop?"),
         (("verify", DESK, "--case", "order_desk_cas"), "order_desk_case"),
         (("eval", "order_desk", DESK, "--case", "order_desk_cas"), "order_desk_case"),
         (("run", "order_desk", "--script", DESK, "--case", "order_desk_cas", "--out", "played.evalset.json"), "order_desk_case"),
@@ -229,8 +230,9 @@ DESK = str(REPOSITORY / "tests" / "conformance" / "files" / "order_desk.evalset.
     ],
 )  # fmt: skip
 def test_what_was_meant_is_named(words: tuple[str, ...], meant: str, here: Path, ends: Ends) -> None:
-    """A command, an agent, its folder, a case."""
+    """A command, an agent, its folder, an agent further down, a case."""
     (here / "billing").mkdir()
+    write_tiny_agent(here / "deep", "shop")
     assert f"did you mean {meant}" in ends(2, *words).err
 
 
