@@ -54,10 +54,10 @@ def require_agent(words: str) -> None:
 def _not_found(words: str, path: Path) -> UnknownAgentError:
     names = dict.fromkeys([*DEMOS, *_agents_beside(path.parent)])
     ends = {name.rpartition("/")[2]: name for name in names}
-    (alike,) = get_close_matches(path.name, ends, n=1) or (path.name,)
+    alike = get_close_matches(path.name, ends, n=1)
+    meant = f"did you mean {ends[alike[0]]}?" if alike else near(path.name, names)
     return UnknownAgentError(
-        f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent; "
-        f"{near(ends.get(alike, alike), names)}"
+        f"agent {words!r} not found: it is not a folder, Python file, dotted module or demo agent; {meant}"
     )
 
 
