@@ -19,12 +19,19 @@ from simulator.base.json_places import JsonPath, JsonPlaces
 LARGE = 20 << 20
 """From so many bytes on ADK's own writers take seconds for each case."""
 
+MOST_MEMORY = 640 << 20
+"""The most that a file may take, as `_weight` reckons it."""
+
+_OF_AN_OBJECT, _OF_A_LIST, _OF_A_BYTE = 620, 80, 3
+"""How many bytes of memory each takes, measured with files of many small turns, of long texts and of empty lists."""
+
 _PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _WIDE = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
          (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 _SPARSE = 4
 _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 # Strings are passed over whole; a comma and its blanks are kept where no closing bracket follows.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _TRAILING = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,(?=[ \t\r\n]*+[\]}])', re.DOTALL)
 
 
@@ -54,7 +61,7 @@ def read(content: bytes, notes: Notes) -> Document | None:
             "empty-file",
             (),
             "The file is empty, so ADK cannot read it.",
-            "Delete it, or export into it.",
+            "Put a copy of it back, or export to another file.",
         )
         return None
     with reading_large():
@@ -71,6 +78,12 @@ def _read(content: bytes, notes: Notes) -> Document | None:
             "Split it into several sets.",
         )  # fmt: skip
     notes.text = text
+    if (weight := _weight(text)) > MOST_MEMORY:
+        notes.add(
+            "too-heavy", (), f"The file was not examined: it would take {weight >> 20:,} MB of memory. The limit is {MOST_MEMORY >> 20} MB.",
+            "Split it into several files.",
+        )  # fmt: skip
+        return None
     checked = _checked(text, notes)
     return None if checked is None else _document(checked, notes)
 
@@ -190,15 +203,25 @@ def _document(text: bytes, notes: Notes) -> Document | None:
     return Document(JsonPlaces(text), value)
 
 
+def _weight(text: bytes) -> int:
+    """Return about how many bytes of memory a document and what ADK's models make of it take."""
+    objects, lists = text.count(b"{"), text.count(b"[")
+    weight = _OF_AN_OBJECT * objects + _OF_A_LIST * lists + _OF_A_BYTE * len(text)
+    if weight <= MOST_MEMORY:
+        return weight
+    for found in _STRINGS.finditer(text):  # a bracket in a text is none
+        inside = found.group()
+        weight -= _OF_AN_OBJECT * inside.count(b"{") + _OF_A_LIST * inside.count(b"[")
+    return weight
+
+
 def _doubled(pairs: list[tuple[str, Any]]) -> Doubled:
     made = Doubled(pairs)
-    names = [name for name, _ in pairs]
-    made.names = tuple(dict.fromkeys(name for name in made if names.count(name) > 1))
-    made.same = frozenset(
-        name
-        for name in made.names
-        if all(repr(value) == repr(made[name]) for key, value in pairs if key == name)
-    )
+    found: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    made.names = tuple(name for name, values in found.items() if len(values) > 1)
+    made.same = frozenset(name for name in made.names if len({repr(value) for value in found[name]}) == 1)
     return made
 
 

@@ -240,6 +240,7 @@ CODES: dict[str, Code] = {
     "too-deep": Code("error", "brackets nested deeper than ADK's parser allows"),
     "duplicate-key": Code("warning", "a name that occurs twice in an object"),
     "no-json-number": Code("warning", "NaN or Infinity, which JSON cannot represent"),
+    "too-heavy": Code("error", "a file that takes too much memory to examine"),
     "oversized": Code("note", "a file so large that ADK's tools become slow"),
     # the set
     "not-an-eval-set": Code("error", "JSON that is not an eval set"),

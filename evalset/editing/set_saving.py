@@ -39,7 +39,7 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
-from simulator.base.documents import read_file
+from simulator.base.documents import first_twice, read_file
 from simulator.base.frozen_value import Value
 
 _PATIENCE_SECONDS = 30.0
@@ -245,9 +245,7 @@ def _check_keys(opened: OpenedSet, key: str) -> None:
         return
 
     def checked(pairs: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in pairs]
-        if len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
+        if (twice := first_twice(name for name, _ in pairs)) is not None:
             reason = f"case {key!r}: the key {twice!r} occurs twice in one object, and saving would keep only one of them"
             raise InvalidCaseError(opened.path, key, reason)
 

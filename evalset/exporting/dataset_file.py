@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -67,7 +68,7 @@ def dataset_file(
         for loss in _losses(case, recorded):
             losses.setdefault(loss, []).append(case.eval_id)
     ids = [str(each["eval_case_id"]) for each in written]
-    for name in sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else ():
+    for name in sorted(name for name, number in Counter(ids).items() if number > 1):
         losses.setdefault("several cases of the dataset have this id; rename one of the goldens", []).append(
             name
         )

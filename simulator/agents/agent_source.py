@@ -6,6 +6,7 @@ import ast
 import hashlib
 import inspect
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -65,6 +66,8 @@ def file_digest(file: Path) -> str:
     """Return the SHA-256 of a file; empty where it cannot be read. It is read again only when it has changed."""
     try:
         status = file.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would wait, and a device may never end
+            return ""
         return _read(file, status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError:
         return ""

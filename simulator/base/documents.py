@@ -286,11 +286,20 @@ def _json(text: str) -> Any:
         raise DocumentError(str(error)) from error
 
 
+def first_twice(names: Iterable[str]) -> str | None:
+    """Return the first of some names that has come before; None where each comes once."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = first_twice(name for name, _ in pairs)
         raise DocumentError(f"the field {twice!r} appears twice in one object")
     return read
 

@@ -7,6 +7,7 @@ one's own process may give a model as an object, or a configuration with any opt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -41,6 +42,10 @@ _FREE = frozenset({
     "response", "custom_instructions",
 })  # fmt: skip
 """Fields whose inner names are somebody's own."""
+_WORD = "[A-Za-z0-9_-]*"
+_NAME_OF_A_MODEL = re.compile(
+    rf"(?!.*(?:locations|regions)/(?!{_WORD}(?:/|$)))(?!.*arn:(?!(?:{_WORD}:){{4}}))[\w.:/@+ -]*"
+)
 _NAMES = frozenset({"model", "judge_model", "audio_model"})
 
 CLOUD_VOICE = "cloud_tts"
@@ -59,8 +64,11 @@ class ServerSetting(NamedTuple):
 
 
 def names_address(model: str) -> bool:
-    """Return whether the name of a model is an address: some clients send their key to it."""
-    return "://" in model
+    """Return whether the name of a model is an address, or may become a part of one: some clients send their key to it.
+
+    Clients put the region of a resource's name into their host: it is plain words. What ends a host or parts an address stands in no name.
+    """
+    return "//" in model or not _NAME_OF_A_MODEL.fullmatch(model)
 
 
 def server_settings(configuration: object) -> tuple[ServerSetting, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
@@ -109,7 +110,7 @@ class SimulatedEnvironmentConfig(FiniteValue):
     @model_validator(mode="after")
     def _has_each_rule_once(self) -> Self:
         names = [rule.rule_id for rule in self.rules]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := sorted(name for name, number in Counter(names).items() if number > 1):
             raise ValueError(f"two rules have the rule_id {', '.join(map(repr, twice))}")
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.resources import files
 from typing import TypeVar
 
@@ -40,7 +41,7 @@ def read_library(kind: type[_Thing], what: str, text: str) -> tuple[_Thing, ...]
     except (yaml.YAMLError, ValidationError) as error:
         raise LibraryError(f"the library of {what}: {error}") from error
     names = [thing.name for thing in things]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, number in Counter(names).items() if number > 1):
         raise LibraryError(f"the library of {what}: two {what} are called {twice[0]!r}")
     return things
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -162,7 +163,7 @@ def declare(engine: Engine, tools: Iterable[DeclaredTool | Callable[..., Any]]) 
     """
     declared = tuple(map(declared_from, tools))
     names = [tool.name for tool in declared]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, number in Counter(names).items() if number > 1):
         raise SimulationError(f"two declared tools have the name {', '.join(twice)}")
     before = {tool.name for tool in engine.journal.fold.environment.declared}
     own = engine.tool_shapes().keys() - before

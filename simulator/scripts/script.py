@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
@@ -164,7 +165,7 @@ class Script(Value):
     @classmethod
     def _names_each_rule_once(cls, rules: tuple[InjectionRule, ...]) -> tuple[InjectionRule, ...]:
         names = [rule.rule_id for rule in rules]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := sorted(name for name, number in Counter(names).items() if number > 1):
             raise ValueError(f"two rules have the rule_id {', '.join(map(repr, twice))}")
         return rules
 

@@ -28,6 +28,8 @@ _MOST_OPTIONS = 200
 _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
 _NONE = "none"
 _SORT = "case_sort"
+_IN_ADDRESS: Any = {"label_visibility": "collapsed", "persist_state": "session", "bind": "query-params"}
+"""Of each filter: a copied link keeps what was chosen."""
 _ORDERS: dict[str, Callable[[CaseRow], Any]] = {
     "Case": lambda row: row.eval_id.casefold(),
     "First message": lambda row: row.query.casefold(),
@@ -132,9 +134,7 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
             key="case_search",
             placeholder="Search cases",
             icon=":material/search:",
-            label_visibility="collapsed",
-            persist_state="session",
-            bind="query-params",
+            **_IN_ADDRESS,
         )
         tools = _choices("Tools", "case_tools", (row.tools for row in rows))
         agents = _choices("Agents", "case_agents", (row.agents for row in rows))
@@ -144,18 +144,14 @@ def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
             "Length",
             list(_TURNS),
             key="case_turns",
-            label_visibility="collapsed",
-            persist_state="session",
-            bind="query-params",
+            **_IN_ADDRESS,
         )
         kinds = st.multiselect(
             "Kind",
             _KINDS,
             key="case_kinds",
             placeholder="Kind",
-            label_visibility="collapsed",
-            persist_state="session",
-            bind="query-params",
+            **_IN_ADDRESS,
         )
         _sort_choice()
     wanted = (words or "").casefold().split()
@@ -179,9 +175,7 @@ def _sort_choice() -> None:
         ("File order", *_ORDERS, "Review", "Result"),
         key=_SORT,
         format_func=lambda order: f"Sort: {order.lower()}",
-        label_visibility="collapsed",
-        persist_state="session",
-        bind="query-params",
+        **_IN_ADDRESS,
         help="Sorts all cases that were found, on all pages",
     )
 
@@ -218,9 +212,7 @@ def _reviews(scene: SetContext) -> list[str]:
         key="case_reviews",
         format_func=lambda status: words[status],
         placeholder="Review",
-        label_visibility="collapsed",
-        persist_state="session",
-        bind="query-params",
+        **_IN_ADDRESS,
     )
 
 
@@ -243,9 +235,7 @@ def _choices(name: str, key: str, found: Any) -> list[str]:
         key=key,
         format_func=literal,
         placeholder=name,
-        label_visibility="collapsed",
-        persist_state="session",
-        bind="query-params",
+        **_IN_ADDRESS,
     )
 
 

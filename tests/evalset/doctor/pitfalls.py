@@ -94,6 +94,7 @@ TEXTS = [
     Pitfall("duplicate-key", in_bytes(a_set()).replace(b'"name": "Orders"', b'"name": "Orders", "name": "Orders"'), "name", mendable=True),
     Pitfall("duplicate-key", in_bytes(a_set()).replace(b'"name": "Orders"', b'"name": "A", "name": "B"'), "name"),
     Pitfall("no-json-number", in_bytes(a_set(creation_timestamp=float("nan"))), "creation_timestamp"),
+    Pitfall("too-heavy", b'{"eval_set_id": "a", "eval_cases": [' + b"{}," * 1_100_000 + b"{}]}"),
     Pitfall("oversized", in_bytes(a_set(description="x" * (21 << 20)))),
 ]  # fmt: skip
 

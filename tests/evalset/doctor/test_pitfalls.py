@@ -35,7 +35,9 @@ def examined(folder: Path, pitfall: Pitfall) -> Examination:
 @pytest.mark.parametrize(
     "pitfall",
     [
-        pytest.param(each, id=each.code, marks=pytest.mark.long if each.code == "oversized" else ())
+        pytest.param(
+            each, id=each.code, marks=pytest.mark.long if each.code in {"oversized", "too-heavy"} else ()
+        )
         for each in ALL
     ],
 )

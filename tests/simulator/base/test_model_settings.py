@@ -110,12 +110,20 @@ def test_a_document_that_is_nested_deeper_than_python_calls_is_read() -> None:
 
 def test_the_name_of_a_model_is_no_address() -> None:
     """Some clients send their key to the name, where it is one; versions and resources have signs of their own."""
-    assert names_address("huggingface/https://elsewhere.example/v1")
+    for name in (
+        "huggingface/https://elsewhere.example/v1",
+        "Claude:projects/p/locations/elsewhere.example#/publishers/anthropic/models/claude-x",
+        "projects/p/locations/elsewhere.example:443",
+        "bedrock/arn:aws:bedrock:elsewhere.example/x:1:inference-profile/x",
+        *("gemini?x", "gemini%2fx", "gemini\\x", "//elsewhere.example/x", "gemini\n"),
+    ):
+        assert names_address(name), name
     for name in (
         "gemini-2.5-flash",
         "openrouter/anthropic/claude-3.5-sonnet:beta",
         "vertex_ai/claude-3-5@20240620",
         "bedrock/arn:aws:bedrock:us-east-1:1:inference-profile/x",
+        "Claude:projects/p/locations/us-east5/publishers/anthropic/models/claude-x",
     ):
         assert not names_address(name)
 
