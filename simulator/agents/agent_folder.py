@@ -17,7 +17,7 @@ from simulator.agents.load_advice import lacking_variables, noting_unset
 from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.agents.placeholder_credentials import are_chosen, placeholders
-from simulator.agents.project_folders import project_folders
+from simulator.agents.project_folders import is_everybodys, project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 
@@ -353,11 +353,16 @@ def _forget_project(folder: Path, names: Iterable[str]) -> None:
 def ground_of(module: str, folder: Path) -> Path | None:
     """Return the nearest folder of an agent's project that holds a module of this name, at first its own; None where there is none.
 
+    The folder of a package that the agent lies in is its project's, too, though the root may look as if it lay within.
+
     Args:
         module: Its top-level name.
         folder: The agent's folder.
     """
-    for around in project_folders(folder) if module else ():
+    above = [
+        place.parent for place in folder.parents if place.name == module and not is_everybodys(place.parent)
+    ]
+    for around in (*project_folders(folder), *above) if module else ():
         for ground in (around, around / "src"):
             if (ground / f"{module}.py").is_file() or any((ground / module).glob("**/*.py")):
                 return ground

@@ -13,6 +13,7 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -213,16 +214,18 @@ def _installing(listing: Listing, listed: str, python: Path, first: str) -> str:
     """Return the line that installs what a project lists, `listed` among it, with words on what it does.
 
     Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on. The project itself is
-    installed only where its requirements are not pip's: many are no package that pip can build. A google-adk that is too old is left out.
+    installed only where its requirements are not pip's: many are no package that pip can build. A google-adk that is too old is left out, and
+    so are the pins of what google-adk brings along, which fitted another version of it.
     """
     folder, is_old = listing.file.parent, bool(_of_old_adk("google.adk", listing))
-    if listing.file.suffix == ".txt" and not is_old:
+    pinned = {_named(each) for each in listing.plain or () if _PIN.search(each)}
+    fits = not is_old and ("google-adk" in pinned or pinned.isdisjoint(brought_by_adk()))
+    if listing.file.suffix == ".txt" and fits:
         needed = f"-r {shlex.quote(str(listing.file))}"
     elif listing.plain or (listed and listing.plain is not None):
         wanted = dict.fromkeys((*(listing.plain or ()), *([listed] if listed else ())))
-        needed = " ".join(
-            shlex.quote(each) for each in wanted if not (is_old and _named(each) == "google-adk")
-        )
+        kept = (each for each in wanted if not (is_old and _named(each) == "google-adk"))
+        needed = " ".join(shlex.quote(each if fits else _unpinned(each)) for each in kept)
     else:
         needed = shlex.quote(str(folder))
     if str(python) != sys.executable:
@@ -244,6 +247,29 @@ def _of_version(module: str, listing: Listing | None, python: Path) -> str:
     if not listed:  # what google-adk brings along comes in the version that its own version needs
         return _of_old_adk("google.adk", listing)
     return f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}"
+
+
+def _unpinned(requirement: str) -> str:
+    """Return a requirement without its pin where google-adk brings the package along, in the version that it needs."""
+    if _named(requirement) not in brought_by_adk():
+        return requirement
+    found = re.match(r"[\w.-]+\s*(?:\[[\w ,-]*\])?", requirement)
+    return found[0].strip() if found else requirement
+
+
+@cache
+def brought_by_adk() -> frozenset[str]:
+    """Return the names of the packages that google-adk needs, and those that these need, as far as they are installed."""
+    found, waiting = set[str](), ["google-adk"]
+    for name in waiting:  # which grows
+        try:
+            needed = [each for each in requires(name) or () if "extra ==" not in each.replace("  ", " ")]
+        except PackageNotFoundError:
+            continue
+        new = {_named(each) for each in needed} - found
+        found |= new
+        waiting += new
+    return frozenset(found)
 
 
 def _adk_in(listing: Listing | None) -> str:

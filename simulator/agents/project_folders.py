@@ -21,7 +21,7 @@ def project_folders(agent: Path) -> tuple[Path, ...]:
     """
     above = [agent]
     for folder in agent.parents:
-        if folder == Path.home() or folder == Path(folder.anchor) or _is_everybodys(folder):
+        if folder == Path.home() or folder == Path(folder.anchor) or is_everybodys(folder):
             break
         above.append(folder)
         if (folder / _REPOSITORY).exists() or is_workspace(folder):
@@ -36,7 +36,8 @@ def is_workspace(folder: Path) -> bool:
     return settings.is_file() and _WORKSPACE in settings.read_text(encoding="utf-8", errors="replace")
 
 
-def _is_everybodys(folder: Path) -> bool:
+def is_everybodys(folder: Path) -> bool:
+    """Return whether everybody may write to a folder: what lies there need not be the project's."""
     try:
         return bool(folder.stat().st_mode & stat.S_IWOTH)
     except OSError:

@@ -22,8 +22,8 @@ MASK = "[a key]"
 _NAMES = r"key|token|secret|passw(?:or)?d|passphrase|passfile|credential|authorization|_pat$|_dsn$|connection_?string|cookie"
 _SECRET_NAME = re.compile(_NAMES, re.IGNORECASE)
 _SHORTEST_SECRET, _SHORTEST_LINE = 5, 8
-_NO_SECRETS = frozenset({"false", "true", "none", "null"})
-"""Values of switches whose names sound like keys, as `TOKENIZERS_PARALLELISM`."""
+_NO_SECRETS = frozenset({"false", "true", "none", "null", "placeholder"})
+"""Values of switches whose names sound like keys, as `TOKENIZERS_PARALLELISM`; and of what stands where a key would."""
 
 # ------------------------------------------------------------ by its own form
 
@@ -74,6 +74,7 @@ _ASSIGNED = re.compile(
     rf"(?!(?:None|null|true|false|True|False|placeholder|\.\.\.)\b)((?:(?:Bearer|Basic|Digest|Token)\s+)?(?:{_QUOTED}|{_PLAIN}))",
     re.IGNORECASE | re.DOTALL,
 )
+_VERSION = re.compile(r"=[0-9]+(?:\.[0-9]+){1,3}(?:\.?(?:a|b|rc|dev|post)[0-9]+)?")
 _OF_ERROR = re.compile(r"(?:Error|Exception|Warning)\s*:\s*$")
 """The class of an error before its words."""
 _LISTED = re.compile(rf"{_NAMED}s?[\"'\\]*\s*,\s*$", re.IGNORECASE)
@@ -130,8 +131,9 @@ def _without_value(found: re.Match[str]) -> str:
     name, value = found[1], found[2]
     number = value.strip("\\\"'")
     is_count = number.isdigit() and (len(number) <= _LONGEST_COUNT or _COUNTED.fullmatch(name))
+    is_version = _VERSION.fullmatch(value)  # of a package, as in `name==1.2.3`
     is_word = value.isalpha() and _OF_ERROR.search(name)  # an error may say a secret and nothing else
-    if is_count or is_word or (name.rstrip().endswith(",") and not _LISTED.search(name)):
+    if is_count or is_version or is_word or (name.rstrip().endswith(",") and not _LISTED.search(name)):
         return f"{name}{_ASSIGNED.sub(_without_value, value)}"
     return f"{name}{found['start'] or ''}{MASK}{found['end'] or ''}"
 

@@ -278,20 +278,23 @@ def test_a_list_that_is_not_whole_says_so(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("agent", "module"),
+    ("agent", "module", "mark"),
     [
-        ("src/shop/agent.py", "src/helper.py"),
-        ("services/shop/desk/agent.py", "services/helper/__init__.py"),
-        ("apps/shop/agent.py", "src/helper.py"),
-        ("apps/shop/agent.py", "apps/shop/helper.py"),
+        ("src/shop/agent.py", "src/helper.py", ".git"),
+        ("services/shop/desk/agent.py", "services/helper/__init__.py", ".git"),
+        ("apps/shop/agent.py", "src/helper.py", ".git"),
+        ("apps/shop/agent.py", "apps/shop/helper.py", ".git"),
+        ("src/helper/agents/shop/agent.py", "src/helper/__init__.py", "src/helper/pyproject.toml"),
     ],
 )
-def test_a_module_of_the_project_is_found_where_it_lies(tmp_path: Path, agent: str, module: str) -> None:
+def test_a_module_of_the_project_is_found_where_it_lies(
+    tmp_path: Path, agent: str, module: str, mark: str
+) -> None:
     """Projects run from their root, from `src`, side by side, or from the agent's own folder; nothing else says from where."""
     folder = Path(agent).parent
     source = agent_source(folder.name).replace("description=''", "description=helper.WORDS")
     root = write(tmp_path / "project", {agent: f"import helper\n{source}", module: "WORDS = 'found'\n"})
-    (root / ".git").mkdir()
+    (root / mark).touch()
     entry = by_name(root / folder)[folder.name]
     assert (entry.error, entry.description) == (None, "found")
 

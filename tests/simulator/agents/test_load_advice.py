@@ -88,6 +88,14 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
             "requirements.txt lists requests. ",
             " install other requests",
         ),
+        (
+            "requests",
+            lists(
+                "google-adk==1.14.1\nstarlette==0.46.2\ngoogle-cloud-secret-manager==2.23.3\nrequests==2.3"
+            ),
+            "requirements.txt lists requests==2.3. ",
+            " install other starlette google-cloud-secret-manager==2.23.3 requests",
+        ),
         *(
             ("requests", {"pyproject.toml": text}, "If pyproject.toml lists the missing", "")
             for text in BROKEN
@@ -112,12 +120,13 @@ def test_what_lets_an_agent_load_is_named(
     """What the project lists is installed, with all that it lists; else the extra of ADK, unless the error itself says how.
 
     A broken list, which is somebody's file, hides nothing; a pin that cannot play is not installed, as that would end in the next
-    error; and a package that nothing names is not made up.
+    error, nor are the pins that came with it of what google-adk brings; and a package that nothing names is not made up.
     """
     line = told(tmp_path, words if ":" in words else MISSING.format(words), files)
     assert line.startswith(begins)
     assert line.endswith(ends.format(tmp_path))
     assert bool(line) is bool(begins or ends)
+    assert without_secrets(line) == line
 
 
 @for_each(
