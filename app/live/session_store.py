@@ -99,7 +99,7 @@ def opened(environ: Mapping[str, str]) -> StoreOfServer:
     try:
         return StoreOfServer(JournalStore.open(named or default_path(environ), patience=PATIENCE_SECONDS))
     except StoreError as error:
-        _LOG.exception("Sessions are not stored")
+        _LOG.error("Sessions are not stored: %s", error)
         return StoreOfServer(problem=str(error))
     except Exception as error:  # noqa: BLE001 - else every page would try again, and wait for good
         _LOG.exception("Sessions are not stored")

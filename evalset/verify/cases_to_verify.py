@@ -390,7 +390,7 @@ class AgentFinder:
             return catalogue_for(AgentSettings())
         wanted = " or ".join(map(repr, app_names))
         raise UnknownAgentError(
-            f"no agent {wanted} next to the eval set in {folder}{os.sep}. Name the folder of the agents"
+            f'no agent {wanted} next to the eval set in {folder}{os.sep}. Name the folder of the agents: --agents-dir FOLDER (for pytest: --goldens-options="--agents-dir FOLDER")'
         )
 
 

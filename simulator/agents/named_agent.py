@@ -32,6 +32,10 @@ def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgen
     path = Path(place).expanduser()
     if path.is_dir():
         return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False), elsewhere), words, name)
+    if _is_here(place) and not path.exists():
+        return _chosen(
+            AgentCatalogue(AgentSettings(agents_dir=Path.cwd(), demos=False), elsewhere), words, name
+        )
     if place in DEMOS and not name and not path.exists():
         return demo_agent(place)
     if path.is_file() or _is_a_module(place):
@@ -47,8 +51,13 @@ def require_agent(words: str) -> None:
     """
     place, name = _place_and_name(words)
     path = Path(place).expanduser()
-    if not (path.exists() or (place in DEMOS and not name) or _is_a_module(place)):
+    if not (path.exists() or _is_here(place) or (place in DEMOS and not name) or _is_a_module(place)):
         raise _not_found(words, path)
+
+
+def _is_here(place: str) -> bool:
+    """Return whether the name is that of the agent's folder in which the command runs."""
+    return place == Path.cwd().name and AgentFolder(Path.cwd()).is_single_agent
 
 
 def _not_found(words: str, path: Path) -> UnknownAgentError:
@@ -67,7 +76,7 @@ def _agents_beside(folder: Path) -> list[str]:
     with suppress(OSError):
         beside = sorted(each.name for each in folder.iterdir() if each.is_dir() and each.name[0] not in "._")
     with suppress(AgentLoadError):
-        beside = [*(() if found.is_single_agent else found.names()), *beside]
+        beside = [*(() if found.is_single_agent and folder != Path() else found.names()), *beside]
     return [(folder / name).as_posix() for name in beside]
 
 
@@ -75,6 +84,8 @@ def absolute_agent(words: str) -> str:
     """Write the words for an agent, as `agent_named` takes them, so that they mean the same in any working directory."""
     place, name = _place_and_name(words)
     path = Path(place).expanduser()
+    if _is_here(place) and not path.exists():
+        return str(Path.cwd())
     if not path.exists():
         return words  # a demo agent, a module, or nothing that is there
     return f"{path.absolute()}#{name}" if name else str(path.absolute())

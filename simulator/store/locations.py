@@ -27,7 +27,7 @@ def default_path(env: Mapping[str, str]) -> Path:
 
 
 def database_url(place: str | Path) -> URL:
-    """Return the database's URL for a path of a file, or for a URL of SQLite or PostgreSQL.
+    """Return the database's URL for a path of a file, or of a folder that holds it, or for a URL of SQLite or PostgreSQL.
 
     Raises:
         StoreError: It is a URL of something else, or of nothing that could be kept.
@@ -35,7 +35,8 @@ def database_url(place: str | Path) -> URL:
     if isinstance(place, Path) or "://" not in place:
         if isinstance(place, str) and looks_like_address(place):
             raise StoreError(_NO_URL)
-        return URL.create("sqlite", database=str(Path(place).absolute()))
+        path = Path(place).absolute()
+        return URL.create("sqlite", database=str(path / FILE_NAME if path.is_dir() else path))
     try:
         url = make_url(place)
     except (ArgumentError, ValueError):  # whose words quote a part of it, which may be the password

@@ -262,3 +262,18 @@ def test_two_files_of_data_stay_in_their_order() -> None:
     """An agent may be a file of configs."""
     assert agent_and_file("root_agent.yaml", "set.json") == ("root_agent.yaml", Path("set.json"))
     assert agent_and_file("set.json", "agents.py#one") == ("agents.py#one", Path("set.json"))
+
+
+def test_an_agent_is_named_in_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
+) -> None:
+    """Its own name is enough there; a wrong one leads to it."""
+    write_tiny_agent(tmp_path)
+    monkeypatch.chdir(tmp_path / "adder")
+    script = tmp_path / "hi.yaml"
+    script.write_text(
+        "format: golden-trace-studio/script\nversion: 1\nagent: person\nturns:\n- say: Hi\n  moves:\n  - text: Hello\n"
+    )
+    words = ("--script", script, "--out", tmp_path / "out.evalset.json")
+    ends(0, "run", "adder", *words)
+    assert "did you mean adder?" in ends(2, "run", "ader", *words).err

@@ -186,4 +186,4 @@ def test_beyond_its_project_no_agent_is_looked_for(kept: Path, tmp_path: Path) -
     path = copied_set(kept, tmp_path / "project" / "sets" / "deep")
     (case,) = verify(path, models="recorded").cases
     assert case.status == "error"
-    assert "Name the folder of the agents" in case.error
+    assert "Name the folder of the agents: --agents-dir" in case.error

@@ -97,3 +97,11 @@ def test_what_a_driver_says_otherwise_stays() -> None:
     """A short user name is not taken out of the middle of words."""
     url = make_url("postgresql://a:pw@db.example/studio")
     assert masked('"db.example" failed: role "a"', url) == '"db.example" failed: role "***"'
+
+
+def test_a_folder_holds_the_file(tmp_path: Path) -> None:
+    """As a person names where sessions go."""
+    found = opened({"GOLDEN_TRACE_STORE": str(tmp_path)})
+    assert found.store is not None
+    found.store.close()
+    assert (tmp_path / "sessions.db").is_file()
