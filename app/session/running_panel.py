@@ -32,6 +32,7 @@ export default function ({ data, parentElement }) {
 _STYLE = "span { color: var(--st-orange-text-color); font-family: var(--st-font); font-size: 0.875rem; }"
 _clock = st.components.v2.component("studio_elapsed", html="<span></span>", css=_STYLE, js=_COUNT)
 
+_LONGEST_TURN = 3600.0
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
 
 
@@ -45,12 +46,21 @@ def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> Stop
         elif view.user.running:
             speaking(view)
         else:
-            st.caption("The agent is running.")
+            _agent(view)
         if not may_stop:
             return None
         stop = st.button("Stop turn", key="stop_running", icon=":material/stop_circle:")
         st.caption("The steps so far stay in the timeline.")
     return StopTurn() if stop else None
+
+
+def _agent(view: SimulationView) -> None:
+    """Draw that the agent's own code is at work, or its process begins, since the last step; a session at another time than now has no clock."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(":material/progress_activity: The agent is running", width="content")
+        since = view.session.history[-1].timestamp.timestamp() if view.session.history else 0.0
+        if 0 <= time.time() - since < _LONGEST_TURN:
+            _elapsed(since, "elapsed_agent")
 
 
 def _calls(calls: tuple[RunningCall, ...]) -> None:
