@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 _HOME = Path(__file__).resolve().parents[2]
 _MARKS = {"simulator": "kernel/kernel_program.py", "evalset": "golden_trace/builder.py"}
 """The studio's packages, each with a file that tells a copy of it."""
 _FOLDERS = tuple(str(_HOME / name) + os.sep for name in _MARKS)
 _ASIDE = "golden_trace_studio_"
-_import = builtins.__import__
+_BETWEEN = frozenset({"functools", "importlib", "pkgutil", "runpy"})
+"""Modules that ask for a name that somebody else gave them."""
+_import, _import_module, _find_spec = builtins.__import__, importlib.import_module, importlib.util.find_spec
+_Found = TypeVar("_Found")
 
 
 def share_names(folder: Path, module: str) -> None:
@@ -33,6 +38,10 @@ def share_names(folder: Path, module: str) -> None:
         module: Its name. It is imported by that, which says nothing of who asks.
     """
     builtins.__import__ = _imported
+    importlib.import_module, importlib.util.find_spec = (
+        _asked_by_name(_import_module),
+        _asked_by_name(_find_spec),
+    )
     top = module.partition(".")[0]
     if top in _MARKS and _is_theirs(top, [str(folder)]):
         _step_aside(top)
@@ -52,11 +61,41 @@ def _imported(
 ) -> Any:
     top = name.partition(".")[0]
     if not level and top in _MARKS:
-        if str((globals or {}).get("__file__") or "").startswith(_FOLDERS):
+        if _is_ours(globals or {}):
             name = _now(name)
-        elif not _is_aside(top) and _is_theirs(top, sys.path):
-            _step_aside(top)
+        else:
+            _give_up(top)
     return _import(name, globals, locals, fromlist or (), level)
+
+
+def _asked_by_name(function: Callable[..., _Found]) -> Callable[..., _Found]:
+    """Wrap a function of `importlib` that takes a name, and the package in which a relative one begins."""
+
+    @wraps(function)
+    def asked(name: str, package: str | None = None) -> _Found:
+        top = str(package if str(name).startswith(".") else name).partition(".")[0]
+        if top in _MARKS and not _is_ours(_asking()):
+            _give_up(top)
+        return function(name, package)
+
+    return asked
+
+
+def _asking() -> Mapping[str, object]:
+    """Return the names of the module that asks, behind those that only ask for it."""
+    frame = sys._getframe(2)  # noqa: SLF001 - as `logging` finds its caller
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    return frame.f_globals
+
+
+def _is_ours(names: Mapping[str, object]) -> bool:
+    return str(names.get("__file__") or "").startswith(_FOLDERS)
+
+
+def _give_up(top: str) -> None:
+    if not _is_aside(top) and _is_theirs(top, sys.path):
+        _step_aside(top)
 
 
 def _is_aside(top: str) -> bool:

@@ -20,7 +20,16 @@ pytestmark = pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "imported"),
     [
-        ("simulator", "import {0}.helper\nWORD = {0}.helper.WORD"),
+        ("simulator", "WORD = 'of the project'  # the tool is the first to import"),
+        pytest.param("simulator", "import {0}.helper\nWORD = {0}.helper.WORD", marks=pytest.mark.long),
+        pytest.param(
+            "evalset", "WORD = __import__('pkgutil').resolve_name('{0}:WORD')", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "simulator",
+            "import importlib.util\nWORD = importlib.util.find_spec('{0}') and importlib.import_module('{0}').WORD",
+            marks=pytest.mark.long,
+        ),
         pytest.param("evalset", "from {0} import WORD", marks=pytest.mark.long),
         pytest.param("app", "from {0}.helper import WORD", marks=pytest.mark.long),
     ],
@@ -28,8 +37,8 @@ pytestmark = pytest.mark.process
 def test_a_project_with_a_module_of_the_studios_name_gets_its_own(
     tmp_path: Path, name: str, imported: str
 ) -> None:
-    """Where its agent imports it, at the top and in a tool; and the session is played and verified by the studio's own code."""
-    tool = f'    import importlib\n    module = importlib.import_module("{name}.late")\n    from {name} import late\n    assert module is late\n    return {{"word": late.WORD}}\n'
+    """Where its agent imports it, by a statement or by its name, at the top and in a tool; and the session is played and verified by the studio's own code."""
+    tool = f'    import importlib\n    module = importlib.import_module("{name}.late")\n    from {name} import late\n    assert module is late\n    assert importlib.util.find_spec("{name}").origin == importlib.import_module("{name}").__file__\n    return {{"word": late.WORD}}\n'
     source = (
         DESK.replace('    state = {"A1"', f'{tool}    state = {{"A1"')
         + f"\n{imported.format(name)}\nroot_agent.description = WORD\n"
