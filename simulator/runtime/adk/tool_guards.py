@@ -32,9 +32,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 
 from simulator.runtime.adk.adk_private import Run, has_own_code, is_steering, runs_agents
-from simulator.runtime.adk.allowed_hosts import AllowedHosts, listed, watched_connect, watched_lookup
+from simulator.runtime.adk.allowed_hosts import LISTING, AllowedHosts, listed, watched_connect, watched_lookup
 from simulator.runtime.adk.stub_functions import AnswersItself
-from simulator.runtime.adk.turn_context import WATCH, Watching
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, TOLD, WATCH, Watching
 
 Result = TypeVar("Result")
 _LOG = logging.getLogger(__name__)
@@ -98,6 +98,10 @@ class Watch(ABC):
     @abstractmethod
     def refused(self, error: UnchosenToolError) -> None:
         """Take down that a tool was refused, which fails the run; from any thread."""
+
+    @abstractmethod
+    def told(self, text: str) -> None:
+        """Take down something that the person should know; from any thread."""
 
     @abstractmethod
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
@@ -372,15 +376,25 @@ def _watched_start(start: Callable[[threading.Thread], None]) -> Callable[[threa
     @functools.wraps(start)
     def started(self: threading.Thread) -> None:
         if (watch := WATCH.get()) is not None:
-            self.run = functools.partial(_in_thread, self, watch, self.run)  # type: ignore[method-assign] # of this one thread
+            self.run = functools.partial(_in_thread, self, watch, _told_in_thread(watch), self.run)  # type: ignore[method-assign] # of this one thread
         start(self)
 
     return started
 
 
-def _in_thread(thread: threading.Thread, watch: Watching, run: Callable[[], None]) -> None:
+def _told_in_thread(watch: Watching) -> Watching | None:
+    """Return who is told what a thread does that is started here."""
+    if INSIDE_REAL_CALL.get() or LISTING.get():
+        return None
+    return TOLD.get() if CURRENT_TURN.get() is None else watch
+
+
+def _in_thread(
+    thread: threading.Thread, watch: Watching, told: Watching | None, run: Callable[[], None]
+) -> None:
     del thread.run
     WATCH.set(watch)
+    TOLD.set(told)
     run()
 
 
@@ -395,16 +409,21 @@ def _watched_submit(submit: Callable[..., Future[Any]]) -> Callable[..., Future[
             return submit(self, fn, *args, **given)
         token = WATCH.set(None)
         try:
-            return submit(self, functools.partial(_at_work, watch, fn), *args, **given)
+            return submit(
+                self, functools.partial(_at_work, watch, _told_in_thread(watch), fn), *args, **given
+            )
         finally:
             WATCH.reset(token)
 
     return submitted
 
 
-def _at_work(watch: Watching, fn: Callable[..., Result], /, *args: Any, **given: Any) -> Result:
-    token = WATCH.set(watch)
+def _at_work(
+    watch: Watching, told: Watching | None, fn: Callable[..., Result], /, *args: Any, **given: Any
+) -> Result:
+    token, of_told = WATCH.set(watch), TOLD.set(told)
     try:
         return fn(*args, **given)
     finally:
         WATCH.reset(token)
+        TOLD.reset(of_told)

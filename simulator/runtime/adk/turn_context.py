@@ -135,6 +135,10 @@ class Watching(Protocol):
         """Take down that a tool was refused, which fails the run; from any thread."""
         ...
 
+    def told(self, text: str) -> None:
+        """Take down something that the person should know; from any thread."""
+        ...
+
     def within(
         self, runner: Any, run_async: Callable[..., AsyncGenerator[Any, None]], given: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
@@ -143,4 +147,7 @@ class Watching(Protocol):
 
 
 WATCH: ContextVar[Watching | None] = ContextVar("simulation_watch", default=None)
-"""Whose run everything in here belongs to. The threads that it starts have this, and no other context variable."""
+"""Whose run everything in here belongs to. The threads that it starts have this and `TOLD`, and no other context variable."""
+
+TOLD: ContextVar[Watching | None] = ContextVar("simulation_told", default=None)
+"""Who is told what is real in this thread, which the code of an agent started in a turn; nobody where something real started it."""

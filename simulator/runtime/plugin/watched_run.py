@@ -49,6 +49,9 @@ class StandInWatch(Watch):
         self._who.told_refused(str(error))
         _LOG.error("%s", error)
 
+    def told(self, text: str) -> None:
+        """Tell nobody: no person plays in such a run."""
+
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Return the events of a runner that code of the run began; its tools are answered as those of the run's session."""
         covered = runner_with(runner, self._plugin)

@@ -66,6 +66,10 @@ class SessionWatch(Watch):
             run = None
         self._loop.call_soon_threadsafe(_tell, self._session, run, str(error))
 
+    def told(self, text: str) -> None:
+        """Tell the person something."""
+        self._loop.call_soon_threadsafe(_tell, self._session, None, text)
+
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Return the events of a runner that the agent's code runs; its agents and tools are seated where the turn can be asked."""
         turn = CURRENT_TURN.get()

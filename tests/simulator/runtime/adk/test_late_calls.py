@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +100,33 @@ def port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
+def threaded(function: Callable[[], Any]) -> None:
+    """Call a function in a thread, and wait for it."""
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+def pooled(function: Callable[[], Any]) -> None:
+    """Call a function in a thread of a pool, from a thread, and wait for it."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(threaded, function).result()
+
+
 def work(port: int) -> None:
     """Start a process, and connect."""
     subprocess.run([sys.executable, "-c", "", f"--token={SECRET}"], check=True)
     socket.create_connection(("127.0.0.1", port)).close()
 
 
-def test_processes_and_connections_of_the_agents_code_are_noted(port: int) -> None:
-    """Each is named once, without secrets, also where the same happens again after an undo."""
+@pytest.mark.parametrize("through", [lambda function: function(), threaded, pooled])
+def test_processes_and_connections_of_the_agents_code_are_noted(
+    port: int, through: Callable[[Callable[[], Any]], None]
+) -> None:
+    """Each is named once, without secrets, also in threads that the code starts."""
 
     def before(**_: Any) -> None:
-        work(port)
+        through(lambda: work(port))
 
     agent = agent_of([say("hello")], before_model_callback=before)
     with going(agent) as sim:
@@ -119,16 +138,38 @@ def test_processes_and_connections_of_the_agents_code_are_noted(port: int) -> No
         assert f"127.0.0.1:{port}" in connection
 
 
-def test_what_was_chosen_to_be_real_is_not_noted(port: int) -> None:
-    """A real tool, and the model, may start and reach what they like."""
+def test_forks_and_datagrams_of_the_agents_code_are_noted() -> None:
+    """A spawned program is forked first, and a part of a connection is no place of its own."""
+
+    def before(**_: Any) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"1", ("127.0.0.1", 9))
+            sender.sendmsg([b"1"], [], 0, ("127.0.0.2", 9))
+            sender.connect(("127.0.0.3", 9))
+            sender.sendmsg([b"1"])
+        os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", ""])  # noqa: S606 - what is tested
+
+    with going(agent_of([say("hello")], before_model_callback=before)) as sim:
+        wait_until(lambda: len(sim.view().problems) == 4, what="the notes")
+        for note, named in zip(
+            sim.view().problems, ("127.0.0.1:9", "127.0.0.2:9", "127.0.0.3:9", "fork"), strict=True
+        ):
+            assert named in note
+
+
+@pytest.mark.parametrize("through", [lambda function: function(), pooled])
+def test_what_was_chosen_to_be_real_is_not_noted(
+    port: int, through: Callable[[Callable[[], Any]], None]
+) -> None:
+    """A real tool, and the model, may start and reach what they like, also in threads."""
 
     def reach() -> str:
         """Do something real."""
-        work(port)
+        through(lambda: work(port))
         return "done"
 
     def model_turn(_request: Any) -> list[Any]:
-        work(port)
+        through(lambda: work(port))
         return [call("reach")]
 
     agent = agent_of(model_turn, tools=[reach])
