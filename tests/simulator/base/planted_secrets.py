@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from urllib.parse import quote_plus
 
 ENVIRONMENT = "correct-horse-battery-staple"
 LINES = "first line of it\nsecond line of it"
@@ -13,6 +14,11 @@ _PEM = "-----BEGIN {0}PRIVATE KEY-----\n{1}\n{1}\n-----END {0}PRIVATE KEY-----"
 SECRETS: dict[str, tuple[str, tuple[str, ...]]] = {
     "value of the environment": (f"refused {ENVIRONMENT} twice", (ENVIRONMENT,)),
     "value of the environment in a literal": (f"{{'x': {LINES!r}}}", ("second line",)),
+    "value of the environment in a form": (f"x={quote_plus(LINES)}&y=1", ("second+line",)),
+    "value of the environment in base64": (
+        f"sent {base64.b64encode(ENVIRONMENT.encode()).decode()}",
+        (base64.b64encode(ENVIRONMENT.encode()).decode()[:-2],),
+    ),
     "bearer": (f"Authorization: Bearer {_BODY}", (_BODY,)),
     "bearer alone": (f"sent Bearer {_BODY} to it", (_BODY,)),
     "basic": (
@@ -46,6 +52,37 @@ SECRETS: dict[str, tuple[str, tuple[str, ...]]] = {
     "option": ("psql --password hunter2 failed", ("hunter2",)),
     "element": ("<wsse:Password Type='x'>hunter2</wsse:Password>", ("hunter2",)),
     "cookie": ("Cookie: session=hunter2; csrf=hunter3", ("hunter2", "hunter3")),
+    "telegram": (f"https://api.telegram.org/bot123456789:{_BODY}/getMe failed", (_BODY,)),
+    "telegram's other form": (f"https://api.telegram.org/file/bot{_BODY}/x", (_BODY,)),
+    "provided": (f"Incorrect API key provided: {_BODY}. See the docs.", (_BODY,)),
+    "quoted": ("Invalid API key 'hunter2' for anne", ("hunter2",)),
+    "quoted twice": ('the token "hunter2" has expired', ("hunter2",)),
+    "said": ("the password is hunter2, as before", ("hunter2",)),
+    "list": ("Config(api_keys=['hunter2', \"hunter3\"], host='x')", ("hunter2", "hunter3")),
+    "list in JSON": ('{"tokens": ["hunter2", "hunter3"], "a": ["b"]}', ("hunter2", "hunter3")),
+    "list cut off": ("secrets=('hunter2', 'hunter3", ("hunter2", "hunter3")),
+    "without a scheme": ("cannot reach anne:hunter2@db.example:5432", ("hunter2",)),
+    "curl": ("curl -s -u anne:hunter2 https://x.example", ("hunter2",)),
+    "arguments of curl": ("['curl', '--user', 'anne:hunter2']", ("hunter2",)),
+    "pass": ("user=anne pass=hunter2 host=x", ("hunter2",)),
+    "pw": ("{'db_pw': 'hunter2'} --pass hunter3", ("hunter2", "hunter3")),
+    "negotiate": (f"Proxy-Authorization: Negotiate {_BODY}==", (_BODY,)),
+    "negotiate alone": (f"sent Negotiate {_BODY}==", (_BODY,)),
+    "literal with a field": ("passwd = f'hunter2'", ("hunter2",)),
+    "jwe": (f"expired: eyJhbGciOiJkaXIifQ..{_BODY}.{_BODY}.{_BODY}", (_BODY,)),
+    **{
+        prefix: (f"denied for {prefix}{body}", (body,))
+        for prefix, body in {
+            "hvs" + ".": _BODY,
+            "dapi": "0123456789abcdef" * 2,
+            "dckr" + "_pat_": _BODY,
+            "pcsk" + "_": _BODY,
+            "r8" + "_": _BODY,
+            "lsv2" + "_pt_": _BODY,
+            "tvly" + "-": _BODY,
+            "key" + "-": "0123456789abcdef" * 2,
+        }.items()
+    },
     "auth": ("get(url, auth=('anne', 'hunter2'))", ("hunter2",)),
 }
 """Each text, and what of it nobody may read."""

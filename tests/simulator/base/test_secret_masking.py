@@ -52,6 +52,16 @@ ORDINARY = [
     'File "/app/tokens.py", line 12, in keys',
     "the turn was stopped: no answer within 5 s",
     "see https://docs.example/a@b",
+    "the password is wrong, the token is expired and the API key is not valid",
+    "Incorrect API key provided: check the environment. The token was sent as base64-encoded text.",
+    "Invalid token 'else' in line 3, unexpected token '<!DOCTYPE1'",
+    "the number of tokens is 100000, the password is 8-16 characters long",
+    "each key-value pair of bot:answer, key-0123 and r8_x",
+    "3 passed: pass=3, pass: 123, bypass=off, compass=north",
+    "docker run -u 1000:1000 image, mailto:anne@shop.example, email:anne@shop.example",
+    "[a key] install: run it with --token [a key]",
+    "credentials={'user': 'anne'}, keys=['colour', 'size']",
+    "negotiate settlements at 12:30 with redis:7@sha256:0123456789abcdef",
     "2026-11-22T08:03:07.250Z eval_id=find_order_a1002_2 score=0.8",
 ]
 
@@ -72,12 +82,12 @@ def test_the_fields_of_a_value_are_masked_by_their_names() -> None:
     """Where no text names them; counts and other fields stay as they are."""
     value: Any = {
         "password": "x1", "pin": 4, "apiKey": 17, "max_tokens": 5, "has_token": True, "credentials": {"user": "anne"},
-        "headers": [{"Authorization": "y"}, "token=z1"], "order_id": "A-1", "token": None,
+        "headers": [{"Authorization": "y"}, "token=z1"], "order_id": "A-1", "token": None, "tokens": ["a", 1], "pass": "z2",
     }  # fmt: skip
     assert without_secrets_in(value) == {
         "password": "[a key]", "pin": 4, "apiKey": "[a key]", "max_tokens": 5, "has_token": True,
         "credentials": {"user": "anne"}, "headers": [{"Authorization": "[a key]"}, "token=[a key]"], "order_id": "A-1",
-        "token": None,
+        "token": None, "tokens": ["[a key]", 1], "pass": "[a key]",
     }  # fmt: skip
 
 
