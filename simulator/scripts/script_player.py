@@ -19,7 +19,7 @@ from simulator.scripts.script import Otherwise, Place, Script, ScriptTurn
 from simulator.scripts.script_changes import change
 from simulator.scripts.script_lines import AgentMove, CodeMove, ToolMove
 from simulator.scripts.script_seats import fallback
-from simulator.scripts.script_text import Waits, waits_for, waits_for_user
+from simulator.scripts.script_text import Waits, is_left_unasked, waits_for, waits_for_user
 from simulator.scripts.users_turn import MisplacedError, open_call
 from simulator.seats.answers import CodeAnswer, returned
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
@@ -323,7 +323,7 @@ class ScriptPlay:
             self._tell(f"{request.tool_name} is answered with its draft")
             self.simulation.answer(request, request.draft, wait=0.0)
             return True
-        if isinstance(request, ModelRequest) and generates:
+        if isinstance(request, ModelRequest) and generates and not is_left_unasked(request):
             self._tell(f"{request.agent} is played by its model")
             self.simulation.run_real(request, wait=0.0)
             return True

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from simulator.agents.agent_directory import ELSEWHERE
 from simulator.base.documents import DocumentError, Located, line_of, read_document, write_json, write_yaml
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, place_words
@@ -185,6 +186,8 @@ def waits_for(request: Request, turn: int) -> Waits:
     match request:
         case ModelRequest():
             words = f"a response of the agent {request.agent}"
+            if is_left_unasked(request):
+                words += f", which another program runs. Ask that with agent: {{{request.agent}: model}}"
             line: JsonObject = {"agent": request.agent, "text": "The agent's response."}
             hint = _tools_of(request)
         case CodeRequest():
@@ -198,6 +201,11 @@ def waits_for(request: Request, turn: int) -> Waits:
             line = {"tool": request.tool_name, "args": request.arguments, "returns": request.draft}
             line |= request.draft_effects.written
     return Waits(place=("turns", turn, "moves"), words=words, snippet=hint + write_yaml([line]))
+
+
+def is_left_unasked(request: ModelRequest) -> bool:
+    """Return whether another program would have to be asked for a turn, and nobody chose that it is."""
+    return request.model_name == ELSEWHERE and request.would_answer not in {"model", "held"}
 
 
 def waits_for_user(call: OpenCall, turns: int) -> Waits:

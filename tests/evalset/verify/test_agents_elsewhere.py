@@ -14,6 +14,7 @@ from evalset.verify import verify
 from simulator import Seats, SimulatedAgentConfig, Simulation, called, said, transferred
 from simulator.agents import AgentSettings, catalogue_for
 from simulator.runtime import default_seats
+from simulator.scripts import Script, play_script
 from tests.evalset.replay.desk_agent import keep
 from tests.evalset.verify.desks import the_run
 from tests.harness.tiny_agent import write_agent
@@ -87,6 +88,29 @@ def test_it_is_asked_once_where_somebody_chose_so(tmp_path: Path, way: str) -> N
     assert "It is 5." in str(simulation.session.turns[-1].events)
     again = Simulation.resume(simulation.journal, config)
     assert again.session.turns[-1].events == simulation.session.turns[-1].events
+    assert (tmp_path / "marks").read_text() == "prices was asked\n"
+
+
+MOVES = {
+    "sub-agent": [{"agent": "shop", "transfer": "prices"}],
+    "tool": [{"agent": "shop", "calls": [{"name": "prices", "args": {"request": "A?"}}]}],
+    "step": [],
+}
+
+
+@pytest.mark.parametrize("otherwise", ["generate", "fail"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_script_asks_it_only_where_the_script_chose_so(tmp_path: Path, way: str, otherwise: str) -> None:
+    """Where a line for it is missing, the script ends there and names it, whatever else is generated."""
+    lines = {"otherwise": otherwise, "agent": "person", "turns": [{"say": "A?", "moves": MOVES[way]}]}
+    config = shop(tmp_path, way)
+    (waits,) = play_script(config, Script.model_validate(lines)).waits
+    assert (waits.place, "prices" in waits.words) == (("turns", 0, "moves"), True)
+    assert not (tmp_path / "marks").exists()
+    chosen = {"shop": "person", "prices": "model"}
+    last = [] if way != "tool" else [{"agent": "shop", "text": "5."}]
+    turns = [{"say": "A?", "moves": [*MOVES[way], *last]}]
+    assert play_script(config, Script.model_validate({**lines, "agent": chosen, "turns": turns})).came_through
     assert (tmp_path / "marks").read_text() == "prices was asked\n"
 
 
