@@ -145,7 +145,9 @@ class SessionAnswering:
 
     def _leave_to_person(self, waiting: WaitingRequest[Any], error: BaseException) -> None:
         """Let a person answer what could not be answered, whatever went wrong."""
-        self._session.problem(f"{waiting.name}: {error_words(error)}")
+        words = error_words(error)
+        self._session.problem(f"{waiting.name}: {words}")
+        waiting.fails(words)
         waiting.wants_person()
 
     async def _here(

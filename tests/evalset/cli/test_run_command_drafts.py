@@ -187,14 +187,16 @@ def test_what_an_order_by_hand_has_changed_is_not_known(run: Runs, given: Any, q
         ("real", "", ("nothing was not answered", "no code")),
         ("model", "", ("nothing was not answered", "gave no response")),
         ("auto", "", ("nothing was not answered", "gave no response")),
+        ("no model", "", ("nothing was not answered", "no model is set")),
         ("real", '    raise ValueError("no such ticket")\n', ("turn 1 ended with an error of the tool nothing: ValueError: no such ticket",)),
     ],
 )  # fmt: skip
 def test_who_cannot_answer_ends_the_run(run: Runs, player: str, body: str, named: tuple[str, ...]) -> None:
-    """A tool without a body that is played for real, one that raises, and a model that fails: the exit code is 3, the tool is named, and no guess goes on."""
+    """A tool without a body that is played for real, one that raises, and a model that fails or was never set: the exit code is 3, the tool is named, and no guess goes on."""
     tools = f'def nothing(ticket: str) -> None:\n    """Close a ticket."""\n{body}'
     settings = {"kind": "environment_changed", "settings": {"simulation_model": "no-such-model"}}
-    before = [] if player == "real" else [{"environment": settings}]
+    before = [] if player in {"real", "no model"} else [{"environment": settings}]
+    player = player.removeprefix("no ")
     said: list[str] = []
     written = run(
         tools, ("nothing", {"ticket": "T-1"}), players={"*": player}, before=before, code=3, said=said
