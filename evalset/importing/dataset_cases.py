@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import dropwhile
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import (
@@ -167,7 +168,17 @@ class _Missing:
             yield f"{words}: {named}{more}"
 
 
-def dataset_cases(values: Iterable[Any], tell: Callable[[str], None]) -> Iterator[DatasetCase]:
+Refuses: TypeAlias = Callable[[str, ImportProblemError], None]
+"""Is told the id of a case that cannot be read, and why."""
+
+
+def _refuse(_: str, error: ImportProblemError) -> None:
+    raise error
+
+
+def dataset_cases(
+    values: Iterable[Any], tell: Callable[[str], None], refuse: Refuses = _refuse
+) -> Iterator[DatasetCase]:
     """Read the cases of a dataset, one golden at a time.
 
     Cases that hold the turns of one golden (`<case>_turn0`, `<case>_turn1` ...) become that golden again, where they follow each other.
@@ -175,20 +186,25 @@ def dataset_cases(values: Iterable[Any], tell: Callable[[str], None]) -> Iterato
     Args:
         values: The entries of `eval_cases`, in JSON.
         tell: Is told what is missing or left out.
+        refuse: Is told of each case that cannot be read; the others are read. By default the first one ends it.
 
     Raises:
-        ImportProblemError: A case cannot be read; the text says which and where.
+        ImportProblemError: A case cannot be read, by default; the text says which and where.
     """
     missing = _Missing()
     waiting: list[_Entry] = []
     for number, value in enumerate(values):
-        entry = _entry(number, value)
+        try:
+            entry = _entry(number, value)
+        except ImportProblemError as error:
+            refuse(_id_of(number, value if isinstance(value, dict) else {}), error)
+            continue
         if waiting and not _goes_on(waiting, entry):
-            yield from _read(waiting, missing)
+            yield from _read(waiting, missing, refuse)
             waiting = []
         waiting.append(entry)
     if waiting:
-        yield from _read(waiting, missing)
+        yield from _read(waiting, missing, refuse)
     for words in missing.sentences():
         tell(words)
 
@@ -218,9 +234,14 @@ def _entry(number: int, value: Any) -> _Entry:
                     _content(event["content"], f"{place}.agent_data: the content of an event")
                 )
     _refuse_newer(told.get(OWN), f"{place}.{OWN}")
-    named = next((each for name in ("eval_case_id", "id") if isinstance(each := told.get(name), str)), None)
-    case_id = named if named is not None else f"case_{number + 1}"
-    return _Entry(number, case_id, {**told, "agent_data": data}, found)
+    return _Entry(number, _id_of(number, value), {**told, "agent_data": data}, found)
+
+
+def _id_of(number: int, value: Mapping[str, Any]) -> str:
+    """Return the id of an entry, or one by its place where it has none."""
+    told = {snake(name): held for name, held in value.items()}
+    named = (told.get(name) for name in ("eval_case_id", "id"))
+    return next((each for each in named if isinstance(each, str)), f"case_{number + 1}")
 
 
 def _question(event: JsonObject) -> types.FunctionCall | None:
@@ -295,13 +316,24 @@ def _queries(events: Iterable[Any]) -> Iterator[Any]:
     return (event for event in events if is_user_query(event))
 
 
-def _read(entries: Sequence[_Entry], missing: _Missing) -> Iterator[DatasetCase]:
+def _read(entries: Sequence[_Entry], missing: _Missing, refuse: Refuses) -> Iterator[DatasetCase]:
+    for read in _ways(entries, missing):
+        try:
+            case = read()
+        except ImportProblemError as error:
+            refuse(entries[0].now_called if entries[0].own else entries[-1].case_id, error)
+        else:
+            yield case
+
+
+def _ways(entries: Sequence[_Entry], missing: _Missing) -> Iterator[Callable[[], DatasetCase]]:
+    """Yield what reads each of the cases that entries make."""
     own = entries[0].own
     wanted = own.get("turns", 1)
     is_whole = not entries[0].is_trace and isinstance(own.get("case"), dict) and own.get("turn", 0) == 0
     if is_whole and len(entries) == wanted:
         places = tuple(entry.number for entry in entries)
-        yield DatasetCase(_restored(entries, missing), is_golden=True, places=places)
+        yield lambda: DatasetCase(_restored(entries, missing), is_golden=True, places=places)
         return
     groups = [entries] if not own else [[entry] for entry in entries]
     for group in groups:
@@ -310,7 +342,7 @@ def _read(entries: Sequence[_Entry], missing: _Missing) -> Iterator[DatasetCase]
                 group[-1].case_id,
                 "other turns of the golden are not in the file, so each turn is read as a case by itself",
             )
-        yield _foreign(group, missing)
+        yield partial(_foreign, group, missing)
 
 
 # ---------------------------------------------------------------- what we exported ourselves

@@ -281,7 +281,11 @@ def _of_dataset(source: _Source, outline: JsonOutline, harvest: Harvest) -> Iter
     values = values_of_set(source.file, outline)
     more = sorted(name for name in outline.document if snake(name) != _CASES)
     harvest.tell(source.place, *(f"the field `{name}` of the dataset is left out" for name in more))
-    for each in dataset_cases(values, lambda words: harvest.tell(source.place, words)):
+
+    def refuse(case_id: str, error: ImportProblemError) -> None:
+        harvest.tell(source.place, f"the case {case_id!r} is left out: {error}")
+
+    for each in dataset_cases(values, lambda words: harvest.tell(source.place, words), refuse):
         yield each.case, None if each.is_golden else each
 
 

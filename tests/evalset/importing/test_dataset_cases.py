@@ -1,4 +1,4 @@
-"""Datasets and traces that others wrote become cases; what they lack is named, and what cannot be read says where and leaves nothing."""
+"""Datasets and traces that others wrote become cases; what they lack is named, and a case that cannot be read says where and is left out."""
 
 from __future__ import annotations
 
@@ -301,10 +301,12 @@ OURS = {"version": 1, "eval_id": "x", "turn": 0, "turns": 1, "case": {"eval_id":
         ({**FINE, "eval_case_id": "x", "golden_trace": OURS}, "eval_cases[1].golden_trace.invocation "),
     ],
 )
-def test_what_cannot_be_read_is_named_and_nothing_is_taken(path: Path, case: Any, place: str) -> None:
-    """Not the case before it either."""
-    found = import_cases(written(path, FINE, case))
-    assert found.cases == ()
+def test_a_case_that_cannot_be_read_is_named_and_the_others_are_taken(
+    path: Path, case: Any, place: str
+) -> None:
+    """Those before it and behind it."""
+    found = import_cases(written(path, FINE, case, {**FINE, "eval_case_id": "last"}))
+    assert [each.eval_id for each in found.cases] == ["fine", "last"]
     pattern = re.escape(place).replace(r"\*", ".*")
     assert any(re.search(pattern, problem) for problem in found.problems), found.problems
 
