@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -12,7 +12,7 @@ from app.decision.call_prefills import Prefills, prefills
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.schema.schema_checks import Problem, check_arguments
+from simulator.environment.schema.schema_checks import Problem, misfit_calls
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
@@ -104,18 +104,8 @@ class TurnInputs:
 
     def misfits(self, parts: Sequence[JsonObject]) -> tuple[Problem, ...]:
         """Return where calls do not fit the declarations of their tools, or leave a text empty that is required."""
-        tools = {tool.name: tool.parameters for tool in self.request.tools}
-        found: list[Problem] = []
-        for part in parts:
-            call = part.get("functionCall") or part.get("function_call")
-            if isinstance(call, dict) and (declared := tools.get(str(call.get("name")))) is not None:
-                given: Any = call.get("args") or {}
-                found += check_arguments(given, declared)
-                needed: Any = declared.get("required") or ()
-                found += [
-                    Problem(path=f"$.{name}", message="is empty") for name in needed if given.get(name) == ""
-                ]
-        return tuple(found)
+        declared = {tool.name: dict(tool.parameters) for tool in self.request.tools}
+        return tuple(problem for misfit in misfit_calls(parts, declared) for problem in misfit.problems)
 
     def is_sent_again(self, parts: Sequence[JsonObject]) -> bool:
         """Return whether just these parts were to be sent before, and keep that they are."""

@@ -12,7 +12,7 @@ from simulator.base.json_values import JsonObject, NotJsonError, same, taken
 from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.schema.schema_checks import refused_calls
+from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
@@ -216,8 +216,8 @@ async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], give
         check_final_text(parts, waiting.call.request)
     if given.by is None:  # who answers for others, as a script does, says it there
         declared = {tool.name: dict(tool.parameters) for tool in declared_tools(waiting.call.request)}
-        for words in refused_calls(parts, declared):
-            _LOG.warning("%s calls what does not fit: %s", waiting.agent, words)
+        for misfit in misfit_calls(parts, declared):
+            _LOG.warning("%s calls what does not fit: %s", waiting.agent, misfit.words)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
     provenance = provenance_of(waiting, given.source, given.by)

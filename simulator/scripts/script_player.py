@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 
 from simulator.base.frozen_value import Value
 from simulator.branches.failed_turn import failed_step
-from simulator.environment.schema.schema_checks import refused_calls
+from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.facts import Fact, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
@@ -268,8 +268,8 @@ class ScriptPlay:
         if not (isinstance(taken.line, AgentMove) and isinstance(taken.request, ModelRequest)):
             return
         declared = {tool.name: dict(tool.parameters) for tool in taken.request.tools}
-        for words in refused_calls(taken.line.answer().parts, declared):
-            self._surprises.append(Leftover(place=taken.place, words=words))
+        for misfit in misfit_calls(taken.line.answer().parts, declared):
+            self._surprises.append(Leftover(place=taken.place, words=misfit.words))
 
     def _stop(self) -> None:
         if self.simulation.session.is_running:

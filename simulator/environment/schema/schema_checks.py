@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from jsonschema import Draft202012Validator, FormatChecker
@@ -23,7 +23,17 @@ from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.pattern_search import PatternError
 from simulator.environment.schema.pattern_texts import UnboundedPatternError, is_found
 
-__all__ = ["BrokenSchemaError", "Problem", "check", "check_arguments", "in_words", "normalise", "refusal"]
+__all__ = [
+    "BrokenSchemaError",
+    "CallMisfit",
+    "Problem",
+    "check",
+    "check_arguments",
+    "in_words",
+    "misfit_calls",
+    "normalise",
+    "refusal",
+]
 
 _MOST_PROBLEMS, _MOST_NAMED = 50, 3
 _PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
@@ -74,13 +84,46 @@ def refusal(tool: str, arguments: object, parameters: JsonObject) -> str:
     return f"the tool {tool!r} does not accept these arguments: {words}" if words else ""
 
 
-def refused_calls(parts: Iterable[JsonObject], declared: Mapping[str, JsonObject]) -> Iterator[str]:
-    """Yield why tools do not accept the calls among the parts of a model's turn, by the parameters that each has declared."""
+class CallMisfit(NamedTuple):
+    """What is wrong with a call of a tool, in words that name the tool, and problem by problem."""
+
+    words: str
+    problems: tuple[Problem, ...]
+
+
+def misfit_calls(parts: Iterable[JsonObject], declared: Mapping[str, JsonObject]) -> Iterator[CallMisfit]:
+    """Yield which calls among the parts of a model's turn do not fit the declarations of its tools.
+
+    A text that is required and empty is none that a model means. Where no tool is declared, none is called unknown: another
+    program's agent does not tell what it has.
+
+    Args:
+        parts: The parts.
+        declared: The parameters of each tool that the model is offered.
+    """
     for part in parts:
         call: Any = part.get("function_call") or part.get("functionCall") or {}
-        name = str(call.get("name"))
-        if name in declared and (words := refusal(name, call.get("args") or {}, declared[name])):
-            yield words
+        name, given = str(call.get("name")), call.get("args") or {}
+        if name in declared:
+            problems = (*check_arguments(given, declared[name]), *_empty_texts(given, declared[name]))
+            words = "; ".join(in_words(problems, _MOST_NAMED))
+            words = f"the tool {name!r} does not accept these arguments: {words}"
+        else:
+            words = f"the agent has no tool {name!r}"
+            problems = (Problem(path="$", message=words),) if call and declared else ()
+        if problems:
+            yield CallMisfit(words, problems)
+
+
+def _empty_texts(given: Any, declared: Any) -> Iterator[Problem]:
+    """Yield the required texts that are empty, but for those that may be: an empty default or choice says so."""
+    fields: Any = declared.get("properties")
+    for name in (declared.get("required") or ()) if isinstance(given, dict) else ():
+        field = fields.get(name) if isinstance(fields, dict) else None
+        field = field if isinstance(field, dict) else {}
+        allowed = (field.get("default"), field.get("const"), *(field.get("enum") or ()))
+        if given.get(name) == "" and "" not in allowed:
+            yield Problem(path=f"$.{name}", message="is empty")
 
 
 def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:

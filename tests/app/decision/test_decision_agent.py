@@ -159,6 +159,8 @@ def test_a_call_and_any_parts_can_be_written_as_json() -> None:
         assert last_parts(simulation)[0]["function_call"]["args"] == {"guest": 5}
         page.press("accept_").choose("kind_", "JSON").type("response_parts", "{}").press("accept_")
         assert page.tab.error
+        page.type("response_parts", '[{"function_call": {"name": "nosuch", "args": {}}}]').press("accept_")
+        assert "no tool 'nosuch'" in page.shown()
         assert len(model_parts(simulation)) == 1
         page.type("response_parts", '[{"text": "hm", "thought": true}, {"text": "Yes."}]').press("accept_")
         assert last_parts(simulation)[0]["thought"] is True

@@ -224,6 +224,24 @@ def test_a_call_that_its_tool_does_not_accept_is_named_everywhere(
     assert [each["severity"] for each in found] == ["warning"] * 2  # in the set, and in the recording
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ('{name: find_order, args: {order_id: ""}}', "'find_order' .*order_id: is empty"),
+        ("{name: nosuch, args: {}}", "no tool 'nosuch'"),
+    ],
+)
+def test_a_call_that_nobody_means_is_named(
+    script: Path, out: Path, said: Callable[..., str], call: str, words: str
+) -> None:
+    """A required text that is empty, and a tool that the agent does not have: a warning, or with `--strict` an error."""
+    moves = f"  moves:\n  - calls: [{call}]\n  - text: Here.\n"
+    script.write_text(FINE.replace("generate", "generate\nagent: person") + moves)
+    assert re.search(f"error: .*turns.0.moves.0: .*{words}", said(1, "--strict"))
+    assert not out.exists()
+    assert re.search(f"warning: .*turns.0.moves.0: .*{words}", said(0))
+
+
 def test_a_line_that_does_not_fit_is_named(script: Path, said: Callable[..., str]) -> None:
     """Exit code 1, with the line and the reason."""
     script.write_text(FINE + "  moves:\n  - tool: find_order\n    later: true\n- confirm: true\n")

@@ -57,11 +57,13 @@ def test_a_call_that_its_tool_does_not_accept_is_sent_with_a_warning(
         request = asked(sim, "where is A-1?")
         wrong: tuple[str, JsonObject] = ("find", {"order": "A-1"})
         fine: tuple[str, JsonObject] = ("find", {"order_id": "A-1"})
-        assert sim.answer(request, called(wrong, fine), wait=PATIENCE)
-        assert [tool.arguments for tool in tool_requests(sim)] == [wrong[1], fine[1]]
-        (warning,) = (each.getMessage() for each in caplog.records if "not accept" in each.getMessage())
-        assert "'find'" in warning
-        assert "order_id" in warning
+        empty: tuple[str, JsonObject] = ("find", {"order_id": ""})
+        assert sim.answer(request, called(wrong, fine, empty, ("nosuch", {})), wait=PATIENCE)
+        assert [tool.arguments for tool in tool_requests(sim)] == [wrong[1], fine[1], empty[1]]
+        told = [each.getMessage() for each in caplog.records if "does not fit" in each.getMessage()]
+        named = (("'find'", "order_id"), ("'find'", "order_id: is empty"), ("'nosuch'",))
+        for words, names in zip(told, named, strict=True):
+            assert all(name in words for name in names)
 
 
 def test_held_turns_are_proposed_then_accepted_edited_or_replaced() -> None:
