@@ -106,11 +106,15 @@ def note_state(
     Only keys count that nothing can have set before: neither a reply that an agent keeps, nor a tool.
     """
     needs, session = agent.needs, case.field("session_input") or JsonNode({}, case.path)
-    if needs is None or not needs.keys or "events" in session.members:  # earlier events may have set any key
+    if (
+        needs is None or not (needs.keys or needs.then) or "events" in session.members
+    ):  # earlier events may have set any key
         return
     state = {*(session.field("state") or JsonNode({})).members, *known.first_state}
     lacks = {name: [key for key in needs.keys.get(name, ()) if key not in state] for name in needs.first}
-    state |= {*needs.kept, *known.later_state}
+    state |= known.later_state
+    lacks |= {name: [key for key in keys if key not in state] for name, keys in needs.then.items()}
+    state |= {*needs.kept}
     for author in _speakers(case, agent, known):
         lacks.setdefault(author, [key for key in needs.keys.get(author, ()) if key not in state])
     for name, keys in lacks.items():

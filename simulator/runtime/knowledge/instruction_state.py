@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
 from pydantic import Field
@@ -21,11 +21,14 @@ class StateNeeds(Value):
     Attributes:
         keys: The keys without which an agent's model cannot be asked, by the agent's name; those that code may set are left out.
         first: The agents whose models are asked before anything else of the agent runs.
+        then: The keys that agents need whose models are certainly asked after those, with nothing between that may set a key but replies that are kept: without
+            the keys of these.
         kept: The keys under which agents keep their replies.
     """
 
     keys: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     first: tuple[str, ...] = ()
+    then: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     kept: tuple[str, ...] = ()
 
 
@@ -41,18 +44,29 @@ def state_needs(agent: Any, own_code: bool) -> StateNeeds:
     callbacks = {name for node in nodes for name in _callbacks(node)}
     if own_code or getattr(agent, "plugins", None) or "before_agent_callback" in callbacks:
         return StateNeeds()
-    first = tuple(str(node.name) for node in _first(root))
+    asked = _asked(root, frozenset()).agents
+    first = tuple(str(each.node.name) for each in asked if each.is_first)
     shared = getattr(root, "global_instruction", "")
     is_open = bool(callbacks) or not all(
         hasattr(node, "instruction") or isinstance(node, _PLAIN) for node in nodes
     )
-    keys = {
+    all_keys = {
         str(node.name): tuple(dict.fromkeys((*_keys(shared), *_keys(node.instruction))))
         for node in nodes
-        if hasattr(node, "instruction") and (node.name in first or not is_open)
+        if hasattr(node, "instruction")
     }
-    kept = (getattr(node, "output_key", None) for node in nodes)
-    return StateNeeds(keys=keys, first=first, kept=tuple(key for key in kept if isinstance(key, str)))
+    then = {
+        str(each.node.name): tuple(key for key in all_keys[each.node.name] if key not in each.kept)
+        for each in asked
+        if not each.is_first
+    }
+    keys = {name: needed for name, needed in all_keys.items() if name in first or not is_open}
+    return StateNeeds(keys=keys, first=first, then=then, kept=tuple(sorted(_kept_below(root))))
+
+
+def _kept_below(root: Any) -> frozenset[str]:
+    kept = (getattr(node, "output_key", None) for node in all_below(root))
+    return frozenset(key for key in kept if isinstance(key, str))
 
 
 def _callbacks(node: Any) -> Iterator[str]:
@@ -64,13 +78,49 @@ def _keys(instruction: Any) -> tuple[str, ...]:
     return instruction_keys(instruction) if isinstance(instruction, str) else ()
 
 
-def _first(node: Any) -> Iterator[Any]:
-    """Yield the agents that speak first; none of a workflow, whose graph decides it."""
+class _Asked(NamedTuple):
+    """An agent whose model is certainly asked, and under which keys replies may have been kept by then."""
+
+    node: Any
+    kept: frozenset[str]
+    is_first: bool
+
+
+class _Way(NamedTuple):
+    """Which agents are certainly asked, in order; `goes_on` says whether what comes behind them is too, with only replies kept meanwhile."""
+
+    agents: tuple[_Asked, ...]
+    goes_on: bool
+
+
+def _asked(node: Any, kept: frozenset[str], *, is_first: bool = True) -> _Way:
+    """Follow who is certainly asked; nobody of a workflow, whose graph decides it."""
     children = list(children_of(node))
     if hasattr(node, "instruction"):
-        yield node
-    elif isinstance(node, ParallelAgent):
-        for child in children:
-            yield from _first(child)
-    elif isinstance(node, _PLAIN) and children:
-        yield from _first(children[0])
+        return _Way((_Asked(node, kept, is_first),), _only_replies(node))
+    if isinstance(node, ParallelAgent):
+        beside = kept | _kept_below(node)
+        ways = [_asked(child, kept, is_first=is_first) for child in children]
+        found = (
+            each if each.is_first else each._replace(kept=each.kept | beside)
+            for way in ways
+            for each in way.agents
+        )
+        return _Way(tuple(found), all(way.goes_on for way in ways))
+    if not isinstance(node, _PLAIN):
+        return _Way((), goes_on=False)
+    agents: tuple[_Asked, ...] = ()
+    for child in children:
+        way = _asked(child, kept, is_first=is_first and not agents)
+        agents += way.agents
+        if not way.goes_on:
+            return _Way(agents, goes_on=False)
+        kept |= _kept_below(child)
+    return _Way(agents, not isinstance(node, LoopAgent) or bool(node.max_iterations))
+
+
+def _only_replies(node: Any) -> bool:
+    """Return whether an agent does no more than say something: it has no tools, agents or code that may set a key or end the run."""
+    does_more = any(getattr(node, name, None) for name in ("tools", "code_executor", "planner"))
+    is_written = isinstance(node.instruction, str) and not any(_callbacks(node))
+    return is_written and not does_more and not any(True for _ in children_of(node))

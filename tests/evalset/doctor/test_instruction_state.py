@@ -116,6 +116,40 @@ def test_what_code_may_set_is_not_missed(tmp_path: Path, kind: str) -> None:
     assert lacking(tmp_path, OPEN[kind](), with_state()) == []
 
 
+def in_order(*agents: Any) -> SequentialAgent:
+    """Make an agent that asks others in their order."""
+    return SequentialAgent(name="desk", sub_agents=[*agents])
+
+
+PLAN, LAST = {"output_key": "plan"}, "Do {plan} for {person}."
+CERTAIN: dict[str, tuple[Callable[[], Any], bool]] = {
+    "behind a reply": (lambda: in_order(an_agent("one", "Plan.", **PLAN), an_agent("two", LAST)), True),
+    "behind a kept one": (lambda: in_order(an_agent("one", "Plan.", output_key="person"), an_agent("two", "{person}")), False),
+    "behind two": (lambda: in_order(in_order(an_agent("one", "Plan.", **PLAN)).model_copy(update={"name": "row"}), an_agent("mid", "{plan}"), an_agent("two", LAST)), True),
+    "behind both": (lambda: in_order(ParallelAgent(name="both", sub_agents=[an_agent("left", "L", **PLAN), an_agent("right", "R")]), an_agent("two", LAST)), True),
+    "beside one": (lambda: ParallelAgent(name="desk", sub_agents=[an_agent("left", "L", output_key="person"), SequentialAgent(name="row", sub_agents=[an_agent("right", "R", **PLAN), an_agent("two", LAST)])]), False),
+    "behind a tool": (lambda: in_order(an_agent("one", "Plan.", tools=[find_order], **PLAN), an_agent("two", LAST)), False),
+    "behind a callback": (lambda: in_order(an_agent("one", "Plan.", after_agent_callback=kept, **PLAN), an_agent("two", LAST)), False),
+    "behind a loop": (lambda: in_order(LoopAgent(name="loop", sub_agents=[an_agent("one", "Plan.", **PLAN)], max_iterations=2), an_agent("two", LAST)), True),
+    "behind a loop without end": (lambda: in_order(LoopAgent(name="loop", sub_agents=[an_agent("one", "Plan.", **PLAN)]), an_agent("two", LAST)), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CERTAIN)
+def test_an_agent_that_is_certainly_asked_later_needs_what_no_reply_before_it_sets(
+    tmp_path: Path, kind: str
+) -> None:
+    """Without any events; a tool or a callback between may set the key, and so may the case, or what is recorded."""
+    make, is_missed = CERTAIN[kind]
+    told = lacking(tmp_path, make(), with_state())
+    assert ["'two'" in each and "'person'" in each and "plan" not in each for each in told] == [
+        True
+    ] * is_missed
+    assert lacking(tmp_path, make(), with_state(person="Ada")) == []
+    recorded = a_recorded_case() | {"final_state": {"person": "Ada"}}
+    assert lacking(tmp_path, make(), with_state(), recorded) == []
+
+
 def test_later_agents_need_what_nothing_before_them_sets(tmp_path: Path) -> None:
     """A kept reply, a callback, a node of a graph, and a tool of which nothing is recorded may set a key; a recorded tool sets what it set."""
     case = a_case("one", a_turn(intermediate_data=OPENED))
