@@ -491,7 +491,7 @@ class Parts:
         kind = kinds[0] if kinds and kinds[0] != "object" else ""
         if not kind and (connected := self._connected()):
             made = self._sketched(connected, _BY_CONNECTIONS)
-            return replace(made, blanks=(*made.blanks, Blank(path=WHOLE)), varies=False)
+            return replace(made, blanks=(*made.blanks, Blank(path=WHOLE)))
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
         return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
 
@@ -546,9 +546,11 @@ class Parts:
         )
 
     def _scope(self, style: Style) -> ValueContext:
-        before = len(self.call.earlier) if self.use == "creates" else 0
-        now = self.call.now
-        return ValueContext(self.chance, self.known, self.arguments, self.rows, style, made=before, now=now)
+        scope = ValueContext(self.chance, self.known, self.arguments, self.rows, style, now=self.call.now)
+        if self.use != "creates":
+            return scope
+        kind = self.world.role_of(self.tool, self.arguments).kind
+        return replace(scope, made=len(self.call.earlier), makes=kind)
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too, and what of them nobody said."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from simulator.environment.conventions.entity_kinds import id_kind, is_own_key
+from simulator.environment.conventions.seeded_choice import Chance
+
+_FEWEST, _MANY = 1_000, 9_000
 _NUMBERED = re.compile(r"(.*?)(\d{1,18})", re.DOTALL)
 
 
@@ -22,3 +26,20 @@ def next_id(known: Sequence[str | int]) -> str | int | None:
     ]
     width = len(alike[-1]) if alike[-1].startswith("0") or len(set(map(len, alike))) == 1 else 0
     return f"{stem}{max(map(int, alike)) + 1:0{width}d}"
+
+
+def is_new_id(name: str, path: str, kind: str) -> bool:
+    """Return whether a field of an answer is the id of the one thing of a kind that the call makes: the tool may choose it."""
+    if not kind or "[" in path or not is_own_key(name, kind):
+        return False
+    return id_kind(name) == kind or path in {"$.id", f"$.{kind}.id"}
+
+
+def drawn_number(kind: str, chance: Chance) -> int:
+    """Draw the number of a thing of which no other is known."""
+    return _FEWEST + chance.number(f"new {kind}", _MANY)
+
+
+def drawn_id(kind: str, chance: Chance) -> str:
+    """Draw the id of a thing of which no other is known: `ORD-4821`."""
+    return f"{kind[:3].upper()}-{drawn_number(kind, chance)}"

@@ -16,6 +16,7 @@ from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import Blank, kind_of, placeholder
 from simulator.environment.drafts.faker_fields import fake, formatted
+from simulator.environment.drafts.new_ids import drawn_id, drawn_number, is_new_id
 from simulator.environment.drafts.table_rows import Rows
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.schema.numerals import fitted, highest
@@ -59,6 +60,7 @@ class ValueContext:
         lean: Whether it is time to come to an end.
         now: The time of the session's clock; 0 where it is not known.
         made: Of a tool that makes things, how many answers there were before: no two things get one blank for an id.
+        makes: The kind of thing that the tool makes; empty where it makes none.
     """
 
     chance: Chance
@@ -72,7 +74,14 @@ class ValueContext:
     nested: int = 0
     lean: bool = False
     made: int = 0
+    makes: str = ""
     now: float = 0.0
+
+    @property
+    def is_new_id(self) -> bool:
+        """Whether here stands the id of the thing that the call makes."""
+        name = self.path.rpartition(".")[2]
+        return self.style == "usual" and is_new_id(name, self.path, self.makes)
 
     def again(self, times: int) -> ValueContext:
         """Return the scope for another try."""
@@ -244,7 +253,8 @@ class Maker:
         if most < least or least > LARGEST:
             raise NoValueError(f"{name}: no text can have this length")
         pattern = plain.get("pattern")
-        made = formatted(plain.get("format"), name, scope.chance, scope.now)
+        made = drawn_id(scope.makes, scope.chance) if scope.is_new_id and "format" not in plain else None
+        made = made or formatted(plain.get("format"), name, scope.chance, scope.now)
         made = fake(name, scope.chance) if made is None and scope.style == "usual" else made
         if made is not None and not least <= len(made) <= most:
             made = None
@@ -270,6 +280,8 @@ class Maker:
         if scope.style == "usual" and isinstance(low, (int, float)) and isinstance(high, (int, float)):
             is_drawn = True
             wanted = scope.chance.within(name, low, high, 0 if whole or high - low > _MANY else 2)
+        elif whole and scope.is_new_id:
+            is_drawn, wanted = True, drawn_number(scope.makes, scope.chance)
         most = scope.style == "most"
         made = highest(plain, whole=whole) if most else fitted(wanted, plain, whole=whole, shift=scope.shift)
         if made is None:

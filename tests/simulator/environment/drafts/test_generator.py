@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.drafts.blanks import Unsure, unsure_of
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafts.draft_generator import drafted as drafted_from
 from simulator.environment.drafts.schema_instances import Maker, ValueContext
@@ -60,7 +62,7 @@ def test_a_tool_of_which_nothing_is_known_gets_a_marked_skeleton() -> None:
 
 
 def test_a_tool_of_which_only_its_connections_are_known_gives_their_ids() -> None:
-    """What it makes has a new id, marked as the whole is; what the session knows is shown, and the rest does not exist."""
+    """What it makes has a new id, which is drawn where none is known; what the session knows is shown, and the rest does not exist."""
     object_of: JsonObject = {"type": "object", "properties": {"order_id": {"type": "string"}}}
     takes = [ToolShape(name=name, parameters=object_of) for name in ("get_order", "pay_order")]
     world = World(found_offline([ToolShape(name="create_order"), *takes]))
@@ -69,14 +71,51 @@ def test_a_tool_of_which_only_its_connections_are_known_gives_their_ids() -> Non
         return drafted_from(DraftCall(tool_name=tool_name, arguments=arguments), Sources(world=world))
 
     first = made("create_order", item="lamp")
-    assert (first.value, first.is_guess) == ({"order_id": "<order_id>"}, True)
-    assert [one.path for one in first.blanks] == ["$.order_id", "$"]
+    assert re.fullmatch(r"ORD-\d{4}", new_id(first))
+    assert (first, first.is_guess, first.varies) == (made("create_order", item="lamp"), True, True)
+    assert [(one.path, one.drawn) for one in first.blanks] == [("$.order_id", True), ("$", False)]
+    assert unsure_of(first.blanks, first.value, first.value) == Unsure(blanks=("$",))
     world.take(WorldCall("create_order", {"item": "lamp"}, {"order_id": "O-1"}, fact=1))
     assert made("get_order", order_id="O-1").value == {"order_id": "O-1", "item": "lamp"}
+    assert new_id(made("create_order", item="lamp")) == "O-2"
     changed = made("pay_order", order_id="O-1")
     assert (changed.value, changed.is_guess) == ({"order_id": "O-1", "item": "lamp"}, True)
     missing: Any = made("get_order", order_id="NEVER-1").value
     assert missing["error_code"] == 404
+
+
+def new_id(made: Draft) -> str:
+    """Return the id of the order that a draft makes."""
+    value: Any = made.value
+    return str(value["order_id"])
+
+
+@for_each(
+    ("kind", "wanted"),
+    [
+        ({"type": "string"}, r"ORD-\d{4}"),
+        ({"type": "string", "pattern": "^O[0-9]{3}$"}, r"O\d{3}"),
+        ({"type": "integer"}, r"\d{4}"),
+        ({"type": "integer", "minimum": 10_000_000}, r"\d{8}"),
+    ],
+)
+def test_the_id_of_what_a_call_makes_is_drawn_as_its_schema_has_it(kind: JsonObject, wanted: str) -> None:
+    """Such a draft is no guess, and nothing in it is unsure; ids of other things, and of what a read shows, stay blank."""
+    fields: JsonObject = {"order_id": kind, "customer": {"type": "object", "properties": {"id": kind}}}
+    schema: JsonObject = {"type": "object", "properties": fields, "required": ["order_id"]}
+
+    def made(tool_name: str, *required: str) -> Draft:
+        whole: JsonObject = {**schema, "required": ["order_id", *required]}
+        return drafted_from(DraftCall(tool_name=tool_name, response_schema=whole))
+
+    first = made("create_order")
+    assert re.fullmatch(wanted, new_id(first))
+    assert (first.is_guess, unsure_of(first.blanks, first.value, first.value)) == (False, Unsure())
+    assert all(one.drawn == ("pattern" in kind) for one in made("find_order").blanks)
+    if kind == {"type": "string"}:
+        assert new_id(made("find_order")) == "<order_id>"
+        fields["customer"] = {"type": "object", "properties": {"id": kind}, "required": ["id"]}
+        assert made("create_order", "customer").value == {**first.value, "customer": {"id": "<id>"}}  # type: ignore[dict-item]
 
 
 def test_a_change_is_seen_by_the_next_read() -> None:
