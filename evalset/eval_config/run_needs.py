@@ -10,6 +10,7 @@ from typing import NamedTuple
 from evalset.eval_config.adk_criteria import CRITERIA, criterion_named
 from evalset.eval_config.config_edits import criteria_in, custom_metrics
 from evalset.eval_config.criteria_needs import user_models
+from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.replay.unrecorded_calls import Policy
 from simulator.base.json_values import JsonObject
@@ -116,4 +117,12 @@ def _unanswered(run: PlannedRun) -> str:
         return f"{run.recording} has no recording of the case {lacking[0]!r}"
     if run.scenarios and not run.recorded.cases:
         return f"{run.recording} has no recorded response for the scenario {run.scenarios[0]!r}"
-    return ""
+    return next(_untold(run), "") if run.unrecorded == "fail" else ""
+
+
+def _untold(run: PlannedRun) -> Iterator[str]:
+    """Say of each case which of its responses its source does not tell."""
+    known = run.recorded.cases if run.recorded is not None else {}
+    for eval_id in run.cases:
+        for what in untold_words(known[eval_id]) if eval_id in known else ():
+            yield f"the case {eval_id!r}: {what} is unknown"

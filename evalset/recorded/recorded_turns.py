@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalset.recorded.golden_digests import value_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn
 from simulator.base.json_values import JsonObject, copied
+from simulator.environment.declared_tools import steers
 from simulator.runtime.turns.outcomes import as_tools_give
 from simulator.session.adk_event_fields import content_text, parts_of
 from simulator.session.fact_entries import calls_in, message_responses
@@ -72,6 +74,32 @@ class SeenCall(NamedTuple):
     tool: str
     arguments: JsonObject
     response: JsonObject | None
+
+
+def untold_calls(turn: RecordedTurn) -> tuple[SeenCall, ...]:
+    """Return the calls of a turn's models whose response its source does not tell: no tool has one there, and the golden had none."""
+    answered = {each.id for each in turn.calls} | {each.id for each in turn.rejected}
+    answered |= {each.id for each in turn.agents} | {each.id for each in inputs_of(turn)}
+    calls = calls_in(response for model in turn.models if not model.within for response in model.responses)
+    left = [
+        SeenCall(call["name"], call.get("args") or {}, None)
+        for call in calls
+        if call.get("id") not in answered and not steers(call.get("name"))
+    ]
+    if turn.golden is None:
+        return tuple(left) if turn.is_cut else ()
+    without = {(call.tool, call.arguments) for call in turn.golden.calls if not call.response}
+    return tuple(call for call in left if (call.tool, value_digest(call.arguments)) in without)
+
+
+def untold_words(recorded: RecordedCase) -> tuple[str, ...]:
+    """Name the responses that the source of a case does not tell, each once: `the response of check in turn 1`."""
+    found = (
+        f"the response of {call.tool} in turn {number}"
+        for number, turn in enumerate(recorded.turns, start=1)
+        for call in untold_calls(turn)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 class RecordedSteps(NamedTuple):

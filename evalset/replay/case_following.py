@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from evalset.errors import RECORD_IT
-from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response
+from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response, untold_calls
 from evalset.recorded.recording import (
     RecordedAgentRun,
     RecordedCall,
@@ -196,6 +196,18 @@ class CaseFollowed:
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
 
+    def misses(self, asked: IncomingCall) -> UntoldError | None:
+        """Return why the response to a call is unknown, where the source of the recording has the call and not its response."""
+        for call in untold_calls(self.now) if self.now and not asked.within else ():
+            if call.tool == asked.tool and tolerated(
+                call.tool, call.arguments, asked.arguments, self.case.tolerances
+            ):
+                return self._untold(f"the response of {asked.tool} is unknown")
+        return None
+
+    def _untold(self, what: str) -> UntoldError:
+        return UntoldError(f"{self._where()}: {what}. {RECORD_IT}")
+
     def _fits(self, call: RecordedCall | RejectedCall, asked: IncomingCall) -> bool:
         """Return whether a recorded call is the one that is asked, or differs only in what it may."""
         return is_same_call(call, asked, self.case.tolerances)
@@ -220,9 +232,9 @@ class CaseFollowed:
         if place is None:
             made = sum(_is_turn_of(turn, agent, within) for turn in turns)
             if not made and self.case.is_partial:
-                raise UntoldError(
-                    f"{self._where()}: the imported trace has no turn of the model of {agent}. {RECORD_IT}"
-                )
+                raise self._untold(f"the imported trace has no turn of the model of {agent}")
+            if within and self.now and any(call.tool == within[0] for call in untold_calls(self.now)):
+                raise self._untold(f"the response of {within[0]} is unknown")
             raise UnrecordedError(
                 f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
             )
@@ -531,7 +543,8 @@ class SessionFollowed:
         self._check_fits()
         found = [(case, call) for case in self._fitting if (call := case.finds(asked)) is not None]
         if not found:
-            raise UnrecordedError(self._fitting[0].why_not(asked) + self._others())
+            untold = self._fitting[0].misses(asked)
+            raise untold or UnrecordedError(self._fitting[0].why_not(asked) + self._others())
         self._fitting = [case for case, _ in found]
         _, first = found[0]
         differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]

@@ -367,9 +367,23 @@ class HermeticEnvironment(BasePlugin):
     ) -> dict[str, Any] | None:
         """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
         if is_unknown(tool):
-            self._check_declared(self._answers.session(tool_context), tool, tool_args)
+            replayed = self._answers.session(tool_context)
+            self._check_declared(replayed, tool, tool_args)
+            self._check_told(replayed, IncomingCall(tool.name, jsonable(tool_args), within()))
         self._confirm(tool, tool_args, tool_context)
         return await self._answers.before_tool(tool, tool_args, tool_context, self)
+
+    def _check_told(self, replayed: SessionReplay, asked: IncomingCall) -> None:
+        """Check that what ADK answers in the place of a tool that is not there says something.
+
+        Raises:
+            UnrecordedCallError: Nobody knows what was answered when it was recorded.
+        """
+        with replayed.lock:
+            nearest = replayed.followed.nearest if replayed.followed else None
+            untold = nearest.misses(asked) if nearest else None
+        if untold is not None and self._policy == "fail":
+            raise self._missed(untold)
 
     def _confirm(self, tool: BaseTool, arguments: dict[str, Any], context: ToolContext) -> None:
         """Say to a tool's confirmation what a person had said."""

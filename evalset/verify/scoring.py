@@ -9,7 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
-from evalset.recorded.recorded_turns import written_turns
+from evalset.recorded.recorded_turns import untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, end_state, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
@@ -70,7 +70,7 @@ def expected_state(each: ReadyCase | Unready) -> JsonObject | None:
 def unknown_in(each: ReadyCase) -> tuple[str, ...]:
     """Name what the golden of a case does not contain, so that it is compared with nothing."""
     turns = ((turn.intermediate_data, turn.final_response) for turn in each.case.conversation or ())
-    return unknown_parts(turns, expected_state(each))
+    return (*untold_words(each.recorded), *unknown_parts(turns, expected_state(each)))
 
 
 def _as_told(golden: Invocation, actual: Invocation) -> Invocation:

@@ -61,6 +61,7 @@ from evalset.editing.case_parts import (
 from evalset.editing.case_reviews import CaseComment
 from evalset.editing.recording_edits import unsure_answers
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
+from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.session.adk_event_fields import message_text
@@ -280,7 +281,9 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
 def _unknown(case: Case, recorded: RecordedCase | None) -> tuple[str, ...]:
     """Name what a case with turns does not contain."""
     turns = [(field(turn, "intermediate_data"), field(turn, "final_response")) for turn in turns_of(case)]
-    return unknown_parts(turns, end_state(field(case, "final_session_state"), recorded)) if turns else ()
+    untold = untold_words(recorded) if recorded else ()
+    end = end_state(field(case, "final_session_state"), recorded)
+    return (*untold, *unknown_parts(turns, end)) if turns else ()
 
 
 def unknown_caption(unknown: Sequence[str]) -> None:

@@ -136,6 +136,29 @@ def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
     assert verified(written, tmp_path / "agents") == 1
 
 
+@pytest.mark.parametrize("form", ["listed", "events"])
+@pytest.mark.parametrize("tools", ["[note]", "[]"], ids=["declared", "gone"])
+def test_a_response_that_the_source_does_not_tell_blames_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends, form: str, tools: str
+) -> None:
+    """The case could not run, and says which response is missing and what to do. A draft in its place may be asked for."""
+    asked = event("keeper", function_call={**CALL, "id": "c"})
+    data = {"listed": {"tool_uses": [CALL]}, "events": {"invocation_events": [asked]}}[form]
+    turn = {"final_response": said("Noted."), "intermediate_data": data}
+    written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": TOLD}, turn)
+    module = agent(tmp_path / "agents", NOTES.replace("[note]", tools)) / "agent.py"
+    missing = "the response of note in turn 2"
+    (case,) = json.loads(verifies(2, written, tmp_path / "agents", "--json").out)["cases"]
+    assert case["unknown"] == [missing, "the final state"]
+    assert "turn 2: the response of note is unknown. To record it" in case["error"]
+    if tools == "[note]":
+        drafted = verifies(0, written, tmp_path / "agents", "--unrecorded", "generate").out
+        assert f"not compared: {missing}, the final state" in drafted
+    capsys.readouterr()
+    assert main(["eval", str(module.parent), str(written), "--models", "recorded"]) == 2
+    assert f"{missing} is unknown" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("models", ["recorded", "auto"])
 def test_a_recording_without_model_turns_does_not_blame_the_agent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends, models: str
