@@ -13,6 +13,9 @@ from simulator.base.validation_words import InputError, first_of, flaws, shorten
 RECORD_IT = "To record it, play it into another set with `golden-trace run AGENT --script SET --case ID --out NEW_SET`, or in the studio"
 """What to do about a case of which nothing is recorded."""
 
+ASK_THE_MODEL = "To check it, use `--models real` and set the key of the model, or play it in the studio and export it again"
+"""What to do about a case whose models have no recorded turns."""
+
 
 class GoldenTraceError(ValueError):
     """A session cannot become an eval case; the text names what is missing, and in which turn."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalset.errors import RECORD_IT
-from evalset.recorded.recorded_turns import inputs_of, only_asked, seen_response, untold_calls
+from evalset.errors import ASK_THE_MODEL, RECORD_IT
+from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked, seen_response, untold_calls
 from evalset.recorded.recording import (
     RecordedAgentRun,
     RecordedCall,
@@ -205,8 +205,8 @@ class CaseFollowed:
                 return self._untold(f"the response of {asked.tool} is unknown")
         return None
 
-    def _untold(self, what: str) -> UntoldError:
-        return UntoldError(f"{self._where()}: {what}. {RECORD_IT}")
+    def _untold(self, what: str, remedy: str = RECORD_IT) -> UntoldError:
+        return UntoldError(f"{self._where()}: {what}. {remedy}")
 
     def _fits(self, call: RecordedCall | RejectedCall, asked: IncomingCall) -> bool:
         """Return whether a recorded call is the one that is asked, or differs only in what it may."""
@@ -230,16 +230,24 @@ class CaseFollowed:
         place = self._model_place(agent, within, path)
         turns = self.now.models if self.now else ()
         if place is None:
-            made = sum(_is_turn_of(turn, agent, within) for turn in turns)
-            if not made and self.case.is_partial:
-                raise self._untold(f"the imported trace has no turn of the model of {agent}")
-            if within and self.now and any(call.tool == within[0] for call in untold_calls(self.now)):
-                raise self._untold(f"the response of {within[0]} is unknown")
-            raise UnrecordedError(
-                f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
-            )
+            raise self._no_model_turn(agent, within)
         self._models_used.add((self.turn, place))
         return turns[place]
+
+    def _no_model_turn(self, agent: str, within: tuple[str, ...]) -> UnrecordedError:
+        """Say that no turn of a model is left: of a turn that has none of any model nobody knows whether there were some."""
+        now = self.now or RecordedTurn(query={})
+        made = sum(_is_turn_of(turn, agent, within) for turn in now.models)
+        if not made and self.case.is_partial:
+            return self._untold(f"the imported trace has no turn of the model of {agent}")
+        if within and any(call.tool == within[0] for call in untold_calls(now)):
+            return self._untold(f"the response of {within[0]} is unknown")
+        is_graph = bool(now.calls) and all(is_of_graph(call, now) for call in now.calls)
+        if self.now is not None and not (now.models or is_graph):
+            return self._untold("no model turns are recorded for this turn", ASK_THE_MODEL)
+        return UnrecordedError(
+            f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
+        )
 
     def comes_later(self, agent: str, within: tuple[str, ...], path: str) -> bool:
         """Return whether models of other branches had answered before the next turn of an agent's model, and have not yet."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evalset.errors import ASK_THE_MODEL
 from simulator.base.validation_words import InputError
 
 NO_GOLDEN = (
@@ -18,10 +19,7 @@ NOT_RECORDED = (
 )
 """Why a case of a dataset cannot be verified that only asks."""
 
-NO_MODEL_TURNS = (
-    "no model turns are recorded for this case, so it cannot be replayed with recorded models. To check it, use `--models real` and set the key of the model, or "
-    "play it in the studio and export it again"
-)
+NO_MODEL_TURNS = f"no model turns are recorded for this case, so it cannot be replayed with recorded models. {ASK_THE_MODEL}"
 """Why a case cannot be verified with recorded models."""
 
 PLAY_RECORDED = (

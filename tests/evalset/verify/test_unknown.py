@@ -159,22 +159,25 @@ def test_a_response_that_the_source_does_not_tell_blames_nobody(
     assert f"{missing} is unknown" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("models", ["recorded", "auto"])
+@pytest.mark.parametrize(("models", "more"), [("recorded", []), ("auto", []), ("recorded", ["Again."])])
 def test_a_recording_without_model_turns_does_not_blame_the_agent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends, models: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends, *, models: str, more: list[str]
 ) -> None:
-    """Without a key nothing can answer for the model: the case cannot be checked, and what to do is named."""
-    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
+    """Without a key nothing can answer for the model: the case cannot be checked, and what to do is named; also where another turn has them."""
+    turns = [{"say": say, "moves": MOVES} for say in ("Note tea.", *more)]
+    written = played(agent(tmp_path / "agents", NOTES), *turns)
     sidecar = sidecar_of(written)
     document = json.loads(sidecar.read_text())
     del document["cases"]["one"]["turns"][0]["models"]
     sidecar.write_text(json.dumps(document))
     told = verifies(2, written, tmp_path / "agents", "--models", models).out
     assert "no model turns are recorded" in told
+    assert "--models real" in told
+    assert ("turn 1: no model" in told) is bool(more)
     assert "agent changed" not in told
     words = ["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]
-    assert main(words) == 2
-    assert "one: no model turns are recorded" in capsys.readouterr().err
+    assert more or main(words) == 2
+    assert more or "one: no model turns are recorded" in capsys.readouterr().err
 
 
 def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(tmp_path: Path, ends: Ends) -> None:
