@@ -17,6 +17,7 @@ from evalset.files.eval_names import usable_eval_id
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import BY_IMPORT
 from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import steers
@@ -46,7 +47,7 @@ _DONE_BY_TOOLS = ("skip_summarization", "escalate", "transfer_to_agent")
 
 _REJECTED: JsonObject = {"error": "This tool call is rejected."}
 _NOTHING = RequestDigests(parts={}, chain="")
-TAKEN_IN = Provenance(source="recorded", by="import")
+TAKEN_IN = Provenance(source="recorded", by=BY_IMPORT)
 
 
 class AdkSession(NamedTuple):

@@ -264,6 +264,17 @@ class RecordedCase(Value):
     is_partial: bool = False
 
 
+BY_IMPORT = "import"
+"""The author of what was read from a file that somebody else kept."""
+
+
+def is_imported(case: RecordedCase) -> bool:
+    """Return whether a recording was read from what somebody else kept of a run, and nobody knows what the run was made with."""
+    return case.is_partial or any(
+        each.author.by == BY_IMPORT for turn in case.turns for each in (*turn.models, *turn.calls)
+    )
+
+
 def unsure_in(case: RecordedCase) -> Unsure:
     """Return in sentences the places of a case's responses of which nobody said what belongs there."""
     answers = [

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
@@ -30,9 +31,11 @@ from evalset.recorded.recording import (
     RecordedCase,
     RecordedEnvironment,
     RecordedModelTurn,
+    is_imported,
 )
 from evalset.replay.case_following import IncomingCall
 from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay
+from evalset.replay.passed_callbacks import PassedCallbacks
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.errors import PLAY_RECORDED
@@ -118,7 +121,9 @@ async def replayed(
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
         unasked=replay.environment.unasked
-        or "; ".join((*replay.environment.unlisted, *replay.environment.untold)),
+        or "; ".join(
+            (*replay.environment.unlisted, *replay.environment.untold, *replay.environment.passed.twice)
+        ),
         inner=tuple(replay.environment.inner),
     )
 
@@ -137,6 +142,7 @@ class _Replay:
             latencies=ways.latencies,
             name="verified_environment",
         )
+        self.environment.is_imported = is_imported(recorded)
         self.environment.advice = f". {PLAY_RECORDED}" if any(turn.models for turn in recorded.turns) else ""
         self._sessions = WatchedSessions()
         self._runner = Runner(
@@ -248,6 +254,7 @@ class _Listening(HermeticEnvironment):
 
     restores_state = False  # the state is the golden's, which may have been edited
     advice = ""
+    is_imported = False
     _heard: tuple[RecordedModelTurn, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -255,6 +262,8 @@ class _Listening(HermeticEnvironment):
         self.raised: dict[str, JsonObject] = {}
         self.asked: list[tuple[int, str, JsonObject]] = []
         self.unasked = ""
+        self.passed = PassedCallbacks()
+        self._answered: set[str] = set()
         self._asks_models = kwargs.get("models") == "real"
         self.inner: list[tuple[int, IncomingCall]] = []
         self._turn = 0
@@ -284,6 +293,8 @@ class _Listening(HermeticEnvironment):
         self.asked.append((self._turn, question.name, question.arguments))
         if inside := within():
             self.inner.append((self._turn, IncomingCall(question.name, question.arguments, inside)))
+        else:
+            self._answered.add(question.call_id)
         return await super().recorded(replayed, question)
 
     async def after_model_callback(
@@ -291,6 +302,8 @@ class _Listening(HermeticEnvironment):
     ) -> LlmResponse | None:
         """Keep a whole answer."""
         if not llm_response.partial:
+            if self.is_imported and not self._asks_models and not within():
+                self.passed.model_said(callback_context, llm_response.content)
             response = llm_response.model_dump(mode="json", by_alias=True, exclude_none=True)
             turn = RecordedModelTurn(
                 agent=callback_context.agent_name,
@@ -300,6 +313,20 @@ class _Listening(HermeticEnvironment):
             )
             self._heard = (*self._heard, turn)
         return None
+
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+    ) -> None:
+        """Note what a tool responded."""
+        del tool, tool_args
+        if self.is_imported and tool_context.function_call_id in self._answered:
+            self.passed.tool_gave(tool_context, result)
+
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
+        """Note what became of what a model said, or a tool responded."""
+        await super().on_event_callback(invocation_context=invocation_context, event=event)
+        if not within():
+            self.passed.happened(event, self._turn)
 
     def taken(self) -> tuple[RecordedModelTurn, ...]:
         """Return what was heard since the last time."""

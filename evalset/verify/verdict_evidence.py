@@ -9,7 +9,7 @@ from evalset.golden_trace.steps import Step
 from evalset.recorded.known_agents import known_agent
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
-from evalset.recorded.recording import RecordedCall, RecordedCase
+from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_source import unset_variables
@@ -32,7 +32,7 @@ class Evidence(NamedTuple):
         refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
         declared: Whether it is recorded how the tools were declared.
         raised: The error that the run ended with; empty where it came to its end.
-        is_partial: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
+        is_imported: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
         written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     refused_calls: tuple[str, ...] = ()
     declared: bool = True
     raised: str = ""
-    is_partial: bool = False
+    is_imported: bool = False
     written: frozenset[int] = frozenset()
     unset: tuple[str, ...] = ()
 
@@ -70,8 +70,8 @@ def evidence_of(
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
-        is_partial=recorded.is_partial,
-        unset=unset_variables(config) if recorded.is_partial else (),
+        is_imported=is_imported(recorded),
+        unset=unset_variables(config) if is_imported(recorded) else (),
     )
 
 

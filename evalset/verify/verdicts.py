@@ -297,7 +297,7 @@ def _agent(
     told = (
         *([why] if why else []),
         *(evidence.changed_tools[name] for name in sorted(evidence.gone)),
-        f"the golden was not edited after the {'import' if evidence.is_partial else 'recording'}"
+        f"the golden was not edited after the {'import' if evidence.is_imported else 'recording'}"
         if is_noted
         else "the eval set and the recording agree here",
         *(
@@ -323,7 +323,7 @@ def _agent(
 
 def _of_the_agent(divergence: Divergence, evidence: Evidence) -> tuple[Verdict, str]:
     """Return the verdict on what the agent does, and what is not known of it."""
-    if evidence.is_partial:
+    if evidence.is_imported:
         return "differs_from_trace", _MAY_BE_UNCHANGED
     if any(turn <= divergence.turn for turn in evidence.written):
         return "differs_from_moves", _WRITTEN

@@ -58,7 +58,7 @@ def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
     failed = "Invoking `note_down()` failed as no tool with that name is available."
     for name, response, verdict in (
         ("declared", {"noted": True}, "The agent's tools changed"),
-        ("made_up", {"error": failed}, "The agent changed"),
+        ("made_up", {"error": failed}, "The agent and the trace differ"),
     ):
         part = {"function_response": {"name": "note_down", "id": "c", "response": response}}
         answer = {"author": "keeper", "content": {"role": "user", "parts": [part]}}
@@ -178,6 +178,67 @@ def test_a_recording_without_model_turns_does_not_blame_the_agent(
     words = ["eval", str(tmp_path / "agents" / "small"), str(written), "--models", "recorded"]
     assert more or main(words) == 2
     assert more or "one: no model turns are recorded" in capsys.readouterr().err
+
+
+POLISHED = """
+from google.adk.apps import App
+from google.adk.plugins.base_plugin import BasePlugin
+
+
+def polish(callback_context, llm_response):
+    for part in llm_response.content.parts:
+        part.text = part.text and part.text + MARK
+    return llm_response
+
+
+def wrap(tool, args, tool_context, tool_response):
+    return {"wrapped": tool_response}
+
+
+class Polish(BasePlugin):
+    async def after_model_callback(self, *, callback_context, llm_response):
+        return polish(callback_context, llm_response)
+
+
+root_agent = root_agent.clone(update=dict(CALLBACKS))
+app = App(name="small", root_agent=root_agent, plugins=PLUGINS)
+"""
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "plugins", "named"),
+    [
+        ("after_model_callback=polish", "[]", "the after_model_callback of keeper (polish)"),
+        ("after_tool_callback=[wrap]", "[]", "the after_tool_callback of keeper (wrap)"),
+        ("", "[Polish('polish')]", "the after_model_callback of keeper (plugin polish)"),
+    ],
+)
+def test_what_callbacks_made_of_a_session_is_not_held_against_the_agent(
+    tmp_path: Path, verifies: Ends, callbacks: str, plugins: str, named: str
+) -> None:
+    """A session that ADK kept has what they made, and they get it again. Where they change nothing of it, it is compared."""
+    response = {"wrapped": {"noted": True}} if "wrap" in callbacks else {"noted": True}
+    parts: list[tuple[str, dict[str, Any]]] = [
+        ("user", {"text": "Note tea."}),
+        ("keeper", {"functionCall": {**CALL, "id": "c"}}),
+        ("keeper", {"functionResponse": {"id": "c", "name": "note", "response": response}}),
+        ("keeper", {"text": "Noted." if "wrap" in callbacks else "Noted. (checked)"}),
+    ]
+    events = [
+        {"id": f"e{at}", "invocationId": "i", "timestamp": 1.0 + at, **event(author, **part)}
+        for at, (author, part) in enumerate(parts)
+    ]
+    given, written = tmp_path / "session.json", tmp_path / "set.evalset.json"
+    session = {"id": "s", "appName": "small", "userId": "u", "state": {}, "lastUpdateTime": 9.0}
+    given.write_text(json.dumps({**session, "events": events}))
+    assert main(["import", str(given), "--out", str(written)]) == 0
+    source = NOTES.replace(', output_key="answer"', "") + POLISHED
+    source = source.replace("CALLBACKS", callbacks).replace("PLUGINS", plugins)
+    agent(tmp_path / "agents", source.replace("MARK", "' (checked)'"))
+    told = verifies(2, written, tmp_path / "agents").out
+    assert f"turn 1: {named} changed" in told
+    other = source.replace("MARK", "''").replace("callback=[wrap]", "callback=None")
+    verifies(0, written, agent(tmp_path / "same", other).parent)
 
 
 def test_a_trace_of_a_generated_dataset_verifies_with_its_agent(tmp_path: Path, ends: Ends) -> None:
