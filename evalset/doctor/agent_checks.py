@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import Notes
@@ -31,11 +32,17 @@ def note_calls(
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name)) and (words := _refusal(place, tool)):
+            if known is not None and known.never_fitted(place.name, _arguments(place)):
+                continue
             _note_refused(place, words, eval_id, notes, known is not None and known.is_as_now(tool))
 
 
 def _refusal(place: ToolPlace, tool: ToolShape) -> str:
-    return refusal(tool.name, place.arguments.value if place.arguments else {}, tool.parameters)
+    return refusal(tool.name, _arguments(place), tool.parameters)
+
+
+def _arguments(place: ToolPlace) -> Any:
+    return place.arguments.value if place.arguments else {}
 
 
 def _note_refused(place: ToolPlace, words: str, eval_id: str, notes: Notes, is_as_recorded: bool) -> None:

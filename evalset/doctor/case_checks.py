@@ -17,7 +17,9 @@ from evalset.doctor.short_values import listed, short
 from evalset.recorded.known_agents import KnownAgent
 from evalset.recorded.recorder import schema_digest
 from simulator.base.json_places import JsonPath
+from simulator.base.json_values import same
 from simulator.base.name_casing import camel
+from simulator.environment.declared_tools import adk_refused
 from simulator.environment.world.connections import ToolShape
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
@@ -233,6 +235,17 @@ class RecordedEvidence:
         """Whether a tool was declared as it is now when the case was recorded."""
         kept = (self._recorded.field("tools") or JsonNode(None)).field(tool.name)
         return kept is not None and kept.text("schema_digest") == schema_digest(tool)
+
+    def never_fitted(self, name: str, arguments: object) -> bool:
+        """Whether ADK itself answered such a call when the case was recorded, as its arguments did not fit."""
+        for turn in self._recorded.items("turns"):
+            for call in turn.items("calls"):
+                given = (call.field("arguments") or JsonNode({})).value
+                outcome = call.field("outcome") or JsonNode({})
+                response = (outcome.field("value") or JsonNode(None)).value
+                if call.text("tool") == name and same(given, arguments) and adk_refused(name, response):
+                    return True
+        return False
 
     @property
     def first_state(self) -> frozenset[str]:

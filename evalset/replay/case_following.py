@@ -20,6 +20,7 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
+from simulator.environment.declared_tools import adk_refused
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import NOTHING_EARLIER, EarlierData
@@ -195,6 +196,11 @@ class CaseFollowed:
         ]
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
+
+    def never_fitted(self, asked: IncomingCall) -> bool:
+        """Return whether the recorded answer of a call is that its arguments do not fit the tool."""
+        call = self.finds(asked)
+        return call is not None and adk_refused(call.tool, seen_response(call))
 
     def misses(self, asked: IncomingCall) -> UntoldError | None:
         """Return why the response to a call is unknown, where the source of the recording has the call and not its response."""

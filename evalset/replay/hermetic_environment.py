@@ -457,9 +457,11 @@ class HermeticEnvironment(BasePlugin):
         now = None if is_gone else shape_of(tool)
         if now is None and not is_gone:
             return  # nothing tells what it accepts
-        if words := misfit(tool.name, arguments, then.schema_digest if then else None, now):
+        words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
+        if words and not (nearest and nearest.never_fitted(IncomingCall(tool.name, arguments, within()))):
             self.refused.append(words)
-            raise self._failed(ToolsChangedError(f"the agent's tools changed after the recording: {words}"))
+            changed = "the agent's tools changed after the recording: " if recorded else ""
+            raise self._failed(ToolsChangedError(f"{changed}{words}"))
 
     async def _made_up(
         self,

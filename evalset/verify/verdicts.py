@@ -38,6 +38,10 @@ _TOOLS_CHANGED = (
     "golden in the Doctor tab of the set, or with `golden-trace doctor SET --agents-dir FOLDER --rename-argument TOOL.OLD=NEW` (or "
     "`--rename-tool OLD=NEW`), or open the session at this step and re-record it. Otherwise fix the agent."
 )
+_TOOLS_UNLIKE = (
+    "The agent's tools do not accept this call. The recording does not contain how they were declared, so nobody knows whether they changed. Correct the golden, or open "
+    "the session at this step and re-record it. Otherwise fix the agent."
+)
 _MOST_EDITS = 3
 """So many edits are named in a sentence; the evidence names all."""
 
@@ -73,7 +77,11 @@ def judged(
     """
     if evidence.refused_calls:
         divergence = _at_the_call(divergence, golden, actual)
-        found = _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
+        found = (
+            _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
+            if evidence.declared
+            else _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
+        )
     elif blame is not None and blame.edits:
         found = _edited(divergence, blame, evidence, is_whole=is_whole)
     elif blame is not None:

@@ -45,6 +45,12 @@ def steers(name: str | None, response: Mapping[str, Any] | None = None) -> bool:
     return list(response) == ["result"] and any(response["result"] == each for each in results)
 
 
+def adk_refused(name: str, response: object) -> bool:
+    """Return whether a response is the error that ADK gives in the place of a tool: no such tool is there, or the arguments do not fit it."""
+    told = response.get("error") if isinstance(response, Mapping) else None
+    return isinstance(told, str) and told.startswith(f"Invoking `{name}()` failed")
+
+
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 
 

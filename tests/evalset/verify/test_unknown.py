@@ -52,13 +52,13 @@ def imported(tmp_path: Path, *turns: dict[str, Any]) -> Path:
 def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
     tmp_path: Path, verifies: Ends
 ) -> None:
-    """An import does not say what was declared: the agent's tools are another's, unless a model had made the tool up."""
+    """An import does not say what was declared: nobody knows whether the tools changed, or a model had made the tool up."""
     call = {"name": "note_down", "args": {"text": "tea"}, "id": "c"}
     event = {"author": "keeper", "content": {"role": "model", "parts": [{"function_call": call}]}}
     failed = "Invoking `note_down()` failed as no tool with that name is available."
-    for name, response, verdict in (
-        ("declared", {"noted": True}, "The agent's tools changed"),
-        ("made_up", {"error": failed}, "The agent and the trace differ"),
+    for name, response, words in (
+        ("declared", {"noted": True}, "tools do not accept this call"),
+        ("made_up", {"error": failed}, "may be unchanged"),
     ):
         part = {"function_response": {"name": "note_down", "id": "c", "response": response}}
         answer = {"author": "keeper", "content": {"role": "user", "parts": [part]}}
@@ -66,7 +66,28 @@ def test_a_tool_that_the_agent_does_not_have_is_no_change_of_the_agent(
         home.mkdir()
         steps = {"invocation_events": [event, answer]}
         written = imported(home, {"intermediate_data": steps, "final_response": said("Noted.")})
-        assert verdict in verifies(1, written, home / "agents").out
+        told = verifies(1, written, home / "agents").out
+        assert "The agent and the trace differ" in told
+        assert words in told
+
+
+def test_a_call_that_never_fitted_is_no_change_of_the_tools(
+    tmp_path: Path, verifies: Ends, ends: Ends
+) -> None:
+    """ADK itself had answered it, as it does again. Another response to it does not fit, and nobody knows since when."""
+    missing = "Invoking `note()` failed as the following mandatory input parameters are not present:\ntext\nYou could retry"
+    retried = {"tool_uses": [{"name": "note", "args": {}}, CALL]}
+    for name, response, code in (("refused", {"error": missing}, 0), ("taken", {"noted": False}, 1)):
+        home = tmp_path / name
+        home.mkdir()
+        responses = [{"name": "note", "response": response}, *TOLD["tool_responses"]]
+        data = {**retried, "tool_responses": responses}
+        written = imported(home, {"final_response": said("Noted."), "intermediate_data": data})
+        told = verifies(code, written, home / "agents").out
+        assert "changed" not in told.replace("nobody knows whether they changed", "")
+        assert ("does not accept" in told) is bool(code)
+        found = ends(code, "doctor", written, "--agents-dir", home / "agents").out
+        assert ("refused-arguments" in found) is bool(code)
 
 
 SEARCHES = """
