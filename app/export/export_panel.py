@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -324,7 +324,7 @@ class ExportView:
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `last` the last run of that case,
     `divergence` draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
     dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here; `dropped`
-    which turns it would lose.
+    what it would lose.
     """
 
     result: Exportable | None
@@ -340,7 +340,7 @@ class ExportView:
     case_runs: Callable[[], None] = lambda: None
     dataset: DatasetView | None = None
     is_taken: bool = False
-    dropped: str = ""
+    dropped: tuple[str, ...] = ()
 
 
 class WriteTrace(Value):
@@ -505,10 +505,10 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     return WriteTrace(form=chosen) if write else None
 
 
-def _replaces(dropped: str) -> bool:
-    if dropped:
+def _replaces(dropped: Iterable[str]) -> bool:
+    for each in dropped:
         st.warning(
-            literal(f"If you replace the case, {dropped}."),
+            literal(f"If you replace the case, {each}."),
             icon=":material/content_cut:",
         )
     return st.button(

@@ -77,7 +77,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
         is_taken=is_taken,
-        dropped=_dropped(chosen.path, result) if is_taken and result is not None else "",
+        dropped=_dropped(chosen.path, result) if is_taken and result is not None else (),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -93,10 +93,10 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             _write_dataset(live, view.head, result, path)
 
 
-def _dropped(path: str, result: Exportable) -> str:
-    from evalset.editing.golden_writing import turns_dropped  # noqa: PLC0415 - it imports ADK's evaluation
+def _dropped(path: str, result: Exportable) -> tuple[str, ...]:
+    from evalset.editing.golden_writing import dropped_by_replacing  # noqa: PLC0415 - it imports ADK's evaluation
 
-    return turns_dropped(path, result.case)
+    return dropped_by_replacing(path, result.case)
 
 
 def _chosen(

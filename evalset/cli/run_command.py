@@ -17,7 +17,7 @@ from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.editing.case_play import script_with_recording
-from evalset.editing.golden_writing import replace_case, turns_dropped
+from evalset.editing.golden_writing import dropped_by_replacing, replace_case
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
 from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
@@ -358,7 +358,7 @@ def _in_its_place(
     """Write the case in the place of the one with its id, and its environment with it; return both files and the id."""
     try:
         case = GoldenTraceBuilder(session, eval_id=given.eval_id, confirmations="beside").build()
-        if dropped := turns_dropped(given.out, case):
+        for dropped in dropped_by_replacing(given.out, case):
             progress.say(f"warning: {dropped}")
         saved = replace_case(given.out, case, recorded_for(session, facts, config.root_agent))
     except GoldenTraceError as error:

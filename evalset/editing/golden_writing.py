@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,16 @@ from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Saved, save
-from evalset.editing.set_work import SetWork
+from evalset.editing.set_work import EditedCase, SetWork
 from evalset.errors import EvalSetError
 from evalset.files.case_text import case_json
 from evalset.files.eval_names import unique_eval_id
 from evalset.files.set_writer import EvalSetWriter, WrittenCase
 from evalset.golden_trace.builder import GoldenTraceBuilder
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import RecordedCase, end_state
 from evalset.recorded.recording_export import record, recorded_for
 from simulator.base.json_differences import ABSENT
+from simulator.base.state_scopes import lasting
 
 if TYPE_CHECKING:
     from simulator.runtime import Simulation
@@ -66,18 +68,29 @@ def write_golden_trace(
     return written
 
 
-def turns_dropped(eval_set: Path | str, case: EvalCase) -> str:
-    """Say which turns the case of this id loses if this one takes its place; empty where it loses none, or cannot be read."""
+def dropped_by_replacing(eval_set: Path | str, case: EvalCase) -> tuple[str, ...]:
+    """Say what the case of this id loses if this one takes its place: turns, and values of the final state; nothing where it loses none, or cannot be read."""
     try:
-        rows = open_set(eval_set).rows
-    except (EvalSetError, OSError):
-        return ""
-    held = next((row.turns for row in rows if row.eval_id == case.eval_id), 0)
-    now = len(case.conversation or ())
-    if held <= now:
-        return ""
-    last = f"turn {now + 1}" if held == now + 1 else f"turns {now + 1} to {held}"
-    return f"{last} will be removed: the case in the file has {held} turns, and the new one has {now}"
+        opened = open_set(eval_set)
+        if all(row.eval_id != case.eval_id for row in opened.rows):
+            return ()
+        held = SetWork(opened, open_beside(opened.path)).held(case.eval_id)
+    except (EvalSetError, EditError, ValidationError, OSError):
+        return ()
+    return (*_turns_dropped(held.case, case), *_state_dropped(held, case))
+
+
+def _turns_dropped(before: Case, case: EvalCase) -> Iterator[str]:
+    held, now = len(field(before, "conversation") or []), len(case.conversation or ())
+    if held > now:
+        last = f"turn {now + 1}" if held == now + 1 else f"turns {now + 1} to {held}"
+        yield f"{last} will be removed: the case in the file has {held} turns, and the new one has {now}"
+
+
+def _state_dropped(before: EditedCase, case: EvalCase) -> Iterator[str]:
+    held = lasting(end_state(field(before.case, "final_session_state"), before.recorded) or {})
+    if names := [repr(name) for name in held if name not in (case.final_session_state or {})]:
+        yield f"{', '.join(names)} will be removed from the final state: the session did not set {'it' if len(names) == 1 else 'them'}"
 
 
 def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -> Saved:

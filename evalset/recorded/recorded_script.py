@@ -91,9 +91,18 @@ def _plain(case: RecordedCase) -> Iterator[ObservedCall]:
             if call.later is not None or call.outcome.kind in {"returned", "failed"}:
                 response = as_response(call.outcome) if call.later is None else call.later
                 where = f"turn {number}, call {place}"
-                yield ObservedCall(
-                    tool_name=call.tool, arguments=call.arguments, response=response, place=where
-                )
+                yield observed(call, response, where, is_partial=case.is_partial)
+
+
+def observed(call: RecordedCall, response: JsonObject, place: str, *, is_partial: bool) -> ObservedCall:
+    """Return a recorded call as drafts are made of it; of a case that is partial (`RecordedCase`) nobody knows what it did besides."""
+    return ObservedCall(
+        tool_name=call.tool,
+        arguments=call.arguments,
+        response=response,
+        place=place,
+        effects=call.effects.plain if not is_partial or call.effects.written else None,
+    )
 
 
 class _Reply(NamedTuple):

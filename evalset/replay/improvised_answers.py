@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 
+from evalset.recorded.recorded_script import observed
 from evalset.recorded.recorder import author_of
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
 from evalset.replay.unrecorded_calls import Policy
@@ -100,9 +101,7 @@ def _plain(eval_id: str, case: RecordedCase) -> Iterator[ObservedCall]:
             if call.outcome.kind in {"returned", "failed"}:
                 where = f"case {eval_id!r}, turn {number}, call {place}"
                 response = as_response(call.beneath or call.outcome)
-                yield ObservedCall(
-                    tool_name=call.tool, arguments=call.arguments, response=response, place=where
-                )
+                yield observed(call, response, where, is_partial=case.is_partial)
 
 
 def _without_waiting(rule: InjectionRule) -> InjectionRule:

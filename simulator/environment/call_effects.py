@@ -37,6 +37,11 @@ class ToolEffects(Value):
         return not (self.artifacts or self.events or self.end_invocation)
 
     @property
+    def plain(self) -> ToolEffects:
+        """The changes of state and actions alone."""
+        return self if self.is_plain else ToolEffects(state_delta=self.state_delta, actions=self.actions)
+
+    @property
     def written(self) -> JsonObject:
         """The changes of state and actions that there are, as a script writes them."""
         told = {"state_delta": self.state_delta, "actions": self.actions}

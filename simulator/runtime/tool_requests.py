@@ -66,7 +66,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
     on_loop = LoopThread.shared().reached
     # With the state of now: once it is answered, what it wrote stands in there too. Two hundred may wait, and few are looked at.
     asked = partial(replace, waiting, then=waiting.state())
-    held = (waiting.held, waiting.held_by, waiting.held_from)
+    held = (waiting.held, waiting.held_by, waiting.held_from, waiting.held_effects)
     fold = moment.engine.journal.fold
     proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
 
@@ -75,7 +75,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         blanks: tuple[Blank, ...] = ()
         varies, effects = False, None
         if held[0] is not None:
-            made, by, made_of = held
+            made, by, made_of, effects = held
         elif proposed is not None and not proposed.reason:
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:

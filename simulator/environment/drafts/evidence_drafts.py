@@ -306,7 +306,7 @@ class Parts:
         if found is None or not (again or found[1]):
             return None
         why = f"Recorded response to the same arguments: {found[0].place}"
-        return Try(found[0].response, why, effects=self.effects_of(found[0].response))
+        return Try(found[0].response, why, effects=self.effects_of_recorded(found[0]))
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
@@ -501,6 +501,10 @@ class Parts:
             return {name: Hole("string", name) for name in made}
         known: dict[str, Any] = self.world.known(self.tool, self.arguments)
         return known if self._things else {}
+
+    def effects_of_recorded(self, call: ObservedCall) -> ToolEffects:
+        """Return what a recorded call did besides; where its recording does not tell that, what the tool's code does."""
+        return self.effects_of(call.response) if call.effects is None else call.effects
 
     def effects_of(self, value: JsonValue) -> ToolEffects:
         """Return what the tool's code does for certain besides, on each way on which it may give an answer that was not made of it."""

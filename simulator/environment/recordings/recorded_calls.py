@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import Field, ValidationError
+
 from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
 from simulator.base.validation_words import InputError
+from simulator.environment.call_effects import ToolEffects
 from simulator.environment.environment_value import FiniteValue
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
@@ -36,12 +39,16 @@ class RecordingError(InputError):
 
 
 class ObservedCall(FiniteValue):
-    """A call and its answer as the agent saw them; `place` is where in the file the call stands."""
+    """A call and its answer as the agent saw them.
+
+    `place` is where in the file the call stands, and `effects` what it changed of the state and of ADK's actions; None where that is not known.
+    """
 
     tool_name: str
     arguments: JsonObject
     response: Json
     place: str
+    effects: ToolEffects | None = Field(default=None, exclude_if=lambda effects: effects is None)
 
 
 class Recording(FiniteValue):
@@ -104,10 +111,16 @@ class _Found:
     calls: list[ObservedCall] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def add(self, place: str, name: str, arguments: JsonObject, response: Any) -> None:
+    def add(
+        self, place: str, name: str, arguments: JsonObject, response: Any, effects: ToolEffects | None = None
+    ) -> None:
         try:
             call = ObservedCall(
-                tool_name=name, arguments=taken(arguments), response=taken(response), place=place
+                tool_name=name,
+                arguments=taken(arguments),
+                response=taken(response),
+                place=place,
+                effects=effects,
             )
         except NotJsonError as error:
             self.problems.append(f"{place}: {error}")
@@ -284,12 +297,21 @@ def _read_journal(journal: dict[str, Any], place: str, found: _Found) -> None:
             found.problems.append(f"{where}: the answered call is damaged")
         elif outcome.get("kind") == "returned" and "value" in outcome:
             value = outcome["value"]
-            found.add(where, name, arguments, value if isinstance(value, dict) else {"result": value})
+            response = value if isinstance(value, dict) else {"result": value}
+            found.add(where, name, arguments, response, _effects(fact, where, found))
         elif outcome.get("kind") == "failed":
             error = {key: outcome.get(key) for key in ("error_code", "error_message")}
-            found.add(where, name, arguments, error)
+            found.add(where, name, arguments, error, _effects(fact, where, found))
         else:
             found.problems.append(f"{where}: the call of {name!r} {_without_answer(outcome)}")
+
+
+def _effects(fact: dict[str, Any], where: str, found: _Found) -> ToolEffects | None:
+    try:
+        return ToolEffects.model_validate(fact.get("effects") or {}).plain
+    except ValidationError:
+        found.problems.append(f"{where}: the state changes of the answered call are damaged")
+        return None
 
 
 def _without_answer(outcome: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
@@ -109,11 +110,16 @@ class Drafting(ABC, Generic[C]):
 
     def effects_of(self, call: C, response: JsonValue) -> ToolEffects:
         """Return what the tool's code does besides, where it gives a response that was not drafted here."""
+        return self._effects(call, lambda parts: parts.effects_of(response))
+
+    def effects_of_recorded(self, call: C, recorded: ObservedCall) -> ToolEffects:
+        """Return what a recorded call did besides that is the same as this one."""
+        return self._effects(call, lambda parts: parts.effects_of_recorded(recorded))
+
+    def _effects(self, call: C, of: Callable[[Parts], ToolEffects]) -> ToolEffects:
         with self.knowing():
             return attempted(
-                lambda: self._asked(call, 0),
-                lambda asked: Parts(*asked).effects_of(response),
-                lambda _: NO_EFFECTS,
+                lambda: self._asked(call, 0), lambda asked: of(Parts(*asked)), lambda _: NO_EFFECTS
             )
 
     def _asked(self, call: C, draw: int) -> tuple[DraftCall, Sources]:

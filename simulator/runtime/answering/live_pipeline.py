@@ -209,6 +209,7 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
         if made.failure:
             call.fails(made.failure)
         call.held, call.held_by, call.held_from = response, made.by or "", made.notes
+        call.held_effects = made.effects
         return None
 
 

@@ -125,7 +125,7 @@ class Pipeline(Generic[C]):
         if near is None or near.differs:
             return None
         place = near.call.place
-        effects = self.drafting.effects_of(call, near.call.response)
+        effects = self.drafting.effects_of_recorded(call, near.call)
         notes = (f"recorded in {place}",)
         return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, notes, effects=effects)
 

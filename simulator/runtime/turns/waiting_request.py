@@ -11,6 +11,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Answered, Outcome, RaisedError
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
@@ -63,7 +64,7 @@ class WaitingRequest(Generic[CallT]):
     `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
     for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
-    `held_from` out of what. `gave_up` says why who was to answer could not, where that is so. `drafting` is the task
+    `held_from` out of what, and `held_effects` what comes with it. `gave_up` says why who was to answer could not, where that is so. `drafting` is the task
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
@@ -103,6 +104,7 @@ class WaitingRequest(Generic[CallT]):
     held: Any = None
     held_by: str = ""
     held_from: tuple[str, ...] = ()
+    held_effects: ToolEffects = NO_EFFECTS
     drafting: asyncio.Task[None] | None = None
     progress: str = ""
     drafted_at: int = -1

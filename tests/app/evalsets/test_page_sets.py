@@ -445,7 +445,8 @@ def write_played(path: Path, *later: str) -> Path:
     }
     said = [{"parts": [{"text": text}], "role": "user"} for text in later]
     turns = [turn, *({"user_content": each, "final_response": turn["final_response"]} for each in said)]
-    path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [a_raw_case("played", *turns)]}))
+    raw = {**a_raw_case("played", *turns), "final_session_state": {"tier": "gold", "reserved": "T-1"}}
+    path.write_text(json.dumps({"eval_set_id": "x", "eval_cases": [raw]}))
     asked, outcome = {"order_id": "A-1"}, Failed(error_code=503, error_message="busy")
     call = RecordedCall(
         id="c1", tool="find_order", arguments=asked, outcome=outcome, author=Author(source="written")
@@ -478,6 +479,7 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert "script" in tab.run().words.casefold()
     assert not tab.has("play_rest")
     dropped = "turn 2 will be removed: the case in the file has 2 turns"
+    unset = "'reserved' will be removed from the final state"
     assert live.simulation.answer(waits, "It is delayed.", wait=60)
     assert live.script is not None
     assert live.script.wait(lambda progress: progress.is_over, 60)
@@ -487,6 +489,7 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert message_text(live.simulation.session.turns[-1].message) == "Thank you."
     live.simulation.complete()
     assert dropped not in tab.run().click("open_export").words
+    assert unset in tab.words
     tab.click("export_replace")
     assert not tab.app.error
     (case,) = json.loads(path.read_text())["eval_cases"]

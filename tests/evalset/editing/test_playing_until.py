@@ -110,3 +110,21 @@ def test_the_call_that_waits_and_those_after_it_are_drafted_as_recorded(
         (waiting,) = simulation.pending
         assert isinstance(waiting, ToolRequest)
         assert waiting.draft == waiting.candidates[0].value == told[3]
+
+
+def test_a_draft_as_recorded_has_the_recorded_state_changes_and_actions(
+    desk: SimulatedAgentConfig, tmp_path: Path
+) -> None:
+    """At the step, among the candidates, and where the recording plays: the tool's code does not show them, the recording has them."""
+    path = tmp_path / "case.evalset.json"
+    effects: dict[str, Any] = {"state_delta": {"reserved": "T-1"}, "actions": {"skip_summarization": True}}
+    simulation = played(desk, ["check A; note A"], {**ANSWERS, "note": returned({"noted": True}, **effects)})
+    keep(simulation, path, "case")
+    work = work_on(path)
+    note = calls_of(work.case("case"), 0)[1]
+    waiting = pending_at(desk, work, 0, note.call)
+    assert waiting.draft_effects.written == waiting.candidates[0].effects.written == effects
+    steps = steps_of(work.case("case"), 0).index(note.call) + 1
+    with scripted(desk, work, 0, steps) as session:
+        session.simulation.set_player("tool", "recorded", "note")
+        assert session.play().session.current_state["reserved"] == "T-1"
