@@ -45,12 +45,14 @@ from evalset.verify.divergence import aligned, matched
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import ActualTurn, RunResult
 from evalset.verify.verdict_evidence import gone_tools
+from evalset.verify.written_case import done_in_kernel
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.documents import read_file
 from simulator.base.json_places import JsonPlaces
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.base.name_casing import snake
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session.adk_event_fields import parts_of
 
 _EVENTS, _DATA, _FINAL = "invocation_events", "intermediate_data", "final_response"
@@ -168,7 +170,24 @@ def repairing(held: EditedCase, key: str, config: SimulatedAgentConfig) -> Repla
     """
     if held.recorded is None:
         raise VerifyError(f"no recording of the case {key!r}")
-    recorded = without_edits(held.recorded)
+    if isinstance(config, KernelAgentConfig):
+        # This process has only a likeness of the agent: its callbacks and its own code run in its kernel alone.
+        asked: JsonObject = {
+            "case": held.case,
+            "recorded": held.recorded.model_dump(mode="json"),
+            "key": key,
+        }
+        return ReplaceCase.model_validate(done_in_kernel(config, "repairing_here", asked))
+    return _repairing(held.case, held.recorded, key, config)
+
+
+def repairing_here(config: SimulatedAgentConfig, *, case: Any, recorded: Any, key: str) -> Any:
+    """Return the edit of `repairing`, with the agent that this process, a kernel, has loaded; in and out in JSON."""
+    return _repairing(case, RecordedCase.model_validate(recorded), key, config).model_dump(mode="json")
+
+
+def _repairing(held: Case, before: RecordedCase, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
+    recorded = without_edits(before)
     if not all(turn.models for turn in recorded.turns):
         raise VerifyError(
             f"no model turns are recorded for the case {key!r}, so its golden cannot be repaired from the recording. Edit it, or "
@@ -181,14 +200,15 @@ def repairing(held: EditedCase, key: str, config: SimulatedAgentConfig) -> Repla
         why = replay.error or replay.unrecorded[-1]
         raise VerifyError(f"the recording cannot be replayed: {why}")
     turns = [ActualTurn(invocation=each.model_dump(mode="json", exclude_none=True)) for each in replay.turns]
-    case = _with_queries(held.case, recorded)
+    case = _with_queries(held, recorded)
     case = _with_turns(case, turns)
     if recorded.golden_state == state_digest(
         replay.final_state
     ):  # else an edit of the state is in the recording too
         recorded = recorded.model_copy(update={"final_state": copied(replay.final_state)})
     if recorded.final_state is not None:
-        case = put(case, ("final_session_state",), copied(recorded.final_state))
+        state = _in_order_of(field(case, "final_session_state"), copied(recorded.final_state))
+        case = put(case, ("final_session_state",), state)
     return ReplaceCase(
         case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from the recording"
     )
@@ -255,7 +275,8 @@ def _with_queries(case: Case, recorded: RecordedCase) -> Case:
         turns.append({"invocation_id": f"{field(case, 'eval_id')}_inv_{number}", "user_content": {}})
     made = put(case, ("conversation",), turns)
     for number, turn in enumerate(recorded.turns):
-        made = put(made, ("conversation", number, "user_content"), copied(turn.query))
+        query = _in_order_of(field(turns[number], "user_content"), copied(turn.query))
+        made = put(made, ("conversation", number, "user_content"), query)
     return made
 
 

@@ -81,16 +81,14 @@ def replay_written(  # long: what it takes is most of it
         VerifyError: A file or the agent cannot be used, there is no such case, or nothing is recorded of it.
     """
     if isinstance(agent, KernelAgentConfig):
-        return _replayed_in_kernel(
-            agent,
-            {
-                "path": str(Path(path).absolute()),
-                "eval_id": eval_id,
-                "environment": str(Path(environment).absolute()) if environment is not None else None,
-                "keep": keep,
-                "timeout": timeout,
-            },
-        )
+        asked: JsonObject = {
+            "path": str(Path(path).absolute()),
+            "eval_id": eval_id,
+            "environment": str(Path(environment).absolute()) if environment is not None else None,
+            "keep": keep,
+            "timeout": timeout,
+        }
+        return WrittenCase.model_validate(done_in_kernel(agent, "replay_written_here", asked))
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     (each,) = CasesToVerify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))
@@ -104,12 +102,16 @@ def replay_written(  # long: what it takes is most of it
     return found.model_copy(update={"kept": keep and bool(found.varying)})
 
 
-def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCase:
+def done_in_kernel(config: KernelAgentConfig, function: str, arguments: JsonObject) -> Any:
+    """Have a function run where the agent is loaded, in a kernel, and return what it gives, in JSON.
+
+    Raises:
+        VerifyError: The kernel cannot be started, or the function raised.
+    """
     try:
-        found = config.kernels.run("replay_written_here", arguments)
+        return config.kernels.run(function, arguments)
     except (KernelError, RefusedError) as error:
         raise VerifyError(str(error)) from error
-    return WrittenCase.model_validate(found)
 
 
 def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:

@@ -61,6 +61,7 @@ FOR_KERNELS = {
     "eval_ids_here": "evalset.verify.work_sharing",
     "problem_here": "simulator.runtime.models.reachability",
     "set_here": "simulator.runtime.models.reachability",
+    "repairing_here": "evalset.verify.golden_repair",
     "replay_written_here": "evalset.verify.written_case",
     "verify_part": "evalset.verify.work_sharing",
 }

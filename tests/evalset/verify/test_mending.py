@@ -21,6 +21,9 @@ from tests.evalset.verify.desks import (
     recorded_set,
     the_run,
 )
+from tests.evalset.verify.small_agents import agent
+from tests.evalset.verify.small_agents import played as small_set
+from tests.simulator.kernel.projects import config_of
 
 SAYS = ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
 LEAVES_OUT = ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
@@ -120,6 +123,41 @@ def test_a_repaired_golden_is_as_it_was(kept: Path, tmp_path: Path) -> None:
     repair(eval_set, "two", agents_dir=agents(tmp_path))
     assert json.loads(eval_set.read_text()) == json.loads(kept.read_text())
     assert sidecar_of(eval_set).read_bytes() == sidecar_of(kept).read_bytes()
+
+
+SIGNS = """
+from google.adk.models import LlmResponse
+from google.genai import types
+
+
+def find(order: str) -> dict:
+    return {"order": order}
+
+
+def sign(callback_context, llm_response):
+    if (text := llm_response.content.parts[0].text) is None:
+        return None
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text + " The desk")]))
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[find], after_model_callback=sign)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("where", ["here", "in its own process"])
+def test_a_repaired_golden_has_what_a_callback_makes_of_the_recorded_models(
+    tmp_path: Path, where: str
+) -> None:
+    """Also where the page repairs it, whose agents run in processes of their own: both files are as they were, byte for byte."""
+    folder = agent(tmp_path / "agents", SIGNS)
+    moves = [{"calls": [{"name": "find", "args": {"order": "A"}}]}, {"text": "It is found."}]
+    eval_set = small_set(folder, {"say": "Find A", "moves": moves}, players={"find": "real"})
+    before = eval_set.read_text(), sidecar_of(eval_set).read_bytes()
+    assert "It is found. The desk" in before[0]
+    eval_set.write_text(before[0].replace("It is found. The desk", "Something else"))
+    repair(eval_set, "one", agent=str(folder) if where == "here" else config_of(folder.parent, folder.name))
+    assert (eval_set.read_text(), sidecar_of(eval_set).read_bytes()) == before
 
 
 def test_turns_that_were_lost_come_back(kept: Path, tmp_path: Path) -> None:
