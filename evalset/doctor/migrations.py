@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from json import loads
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evalset.doctor.file_writing import files_in, groups, until_written
 from evalset.doctor.findings import Notes
 from evalset.doctor.fixes import content_of
 from evalset.doctor.json_nodes import JsonNode
+from evalset.doctor.migrated_goldens import digest_edits, turns_of
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.recorded.agent_renaming import keys_of, places_of
@@ -94,6 +96,8 @@ def _changed(file: Path, migration: Migration, agents: KnownAgents) -> FileChang
             break
     if places.text == before:
         return None
+    if course.is_recorded:
+        places = JsonPlaces(apply(places, digest_edits(document.value, loads(places.text), migration)).text)
     course.tell()
     return FileChange(file=file, before=before, after=places.text, mended=notes.findings(document.places))
 
@@ -104,6 +108,11 @@ class _Course:
     def __init__(self, root: JsonNode, migration: Migration, agents: KnownAgents, notes: Notes) -> None:
         self._root, self._migration, self._agents, self._notes = root, migration, agents, notes
         self._done: Counter[str] = Counter()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is a recorded environment."""
+        return kind_of(self._root.value) == "recorded environment"
 
     def edits(self) -> list[Edit]:
         """Return the changes; what cannot be done, or is left, is noted."""
@@ -121,7 +130,8 @@ class _Course:
             case "recorded environment":
                 cases = root.field("cases") or JsonNode(None)
                 for name, case in cases.members.items():
-                    found += self._recorded_case(JsonNode(case, (*cases.path, name)))
+                    recorded = JsonNode(case, (*cases.path, name))
+                    found += [*self._agents_in(recorded), *self._recorded(recorded)]
             case _:
                 pass
         return found
@@ -170,13 +180,6 @@ class _Course:
                 elif str(item.value) in dropped:
                     yield Remove(item.path)
         yield from self._renamed(declared.field("name"))
-
-    def _recorded_case(self, case: JsonNode) -> Iterator[Edit]:
-        """Yield the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
-        edits = [*self._agents_in(case), *self._recorded(case)]
-        yield from edits
-        for turn in case.items("turns") if edits else ():
-            yield from (Remove((*turn.path, name)) for name in ("golden", "original") if name in turn.members)
 
     def tell(self) -> None:
         """Note what was changed."""
@@ -237,7 +240,7 @@ class _Course:
     # ------------------------------------------------------------ recorded environments
 
     def _recorded(self, case: JsonNode) -> Iterator[Edit]:
-        for turn in case.items("turns"):
+        for turn in turns_of(case):
             for place in in_recorded_turn(turn):
                 in_file = "arguments" if place.at.path[-2] in {"calls", "rejected"} else "args"
                 yield from self._at(place, in_file)

@@ -45,6 +45,7 @@ _INSIDE = frozenset(
             "code",
             "inputs",
             "responses",
+            "original",
         ),
         *("tolerances", "rules", "final_response", "finalResponse"),
     }

@@ -19,7 +19,8 @@ from evalset.doctor import (
     preview_migration,
 )
 from evalset.files.case_text import loaded
-from evalset.recorded.recording_files import read_environment
+from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.doctor.examples import (
     a_call,
     a_case,
@@ -35,6 +36,7 @@ from tests.evalset.doctor.examples import (
     put,
 )
 from tests.evalset.doctor.pitfalls import ENVIRONMENT, SET
+from tests.evalset.verify.desks import recorded_set
 
 RENAMES = Migration(
     tools={"find_order": "look_up"},
@@ -179,6 +181,30 @@ def test_a_recorded_environment_is_migrated_with_its_set(tmp_path: Path) -> None
     assert read_case.rules[0].match_args == {"order": "A-1"}
     assert b"find_order" not in (tmp_path / ENVIRONMENT).read_bytes()
     assert [each.code for each in examine([tmp_path]).findings] == []
+
+
+def test_the_digests_of_goldens_follow_and_others_stay(tmp_path: Path) -> None:
+    """An edit by hand is noticed after a migration, too; a case that does not call the tool keeps its digests as they were written.
+
+    A call whose arguments nobody knows any more leaves no digest that would tell something wrong.
+    """
+    eval_set = recorded_set(tmp_path, {"one": ["check A; note A"], "two": ["note B"], "three": ["check C"]})
+    sidecar = sidecar_of(eval_set)
+    document = json.loads(sidecar.read_text())
+    (turn,) = document["cases"]["three"]["turns"]
+    turn["golden"]["calls"][0]["arguments"] = "0" * 16
+    sidecar.write_text(json.dumps(document))
+    moved = Migration(
+        tools={"check": "inspect"}, renamed=(RenamedArgument(tool="check", old="order", new="item"),)
+    )
+    assert all(change.written for change in migrate([eval_set, sidecar], moved).files)
+    after, cases = json.loads(sidecar.read_text()), read_environment(sidecar).cases
+    assert json.dumps(after["cases"]["two"]["turns"]) == json.dumps(document["cases"]["two"]["turns"])
+    for case in loaded(eval_set).eval_cases[:2]:
+        assert with_golden(cases[case.eval_id], case) == cases[case.eval_id]
+        assert cases[case.eval_id].turns[0].golden is not None
+    assert cases["three"].turns[0].golden is None
+    assert migrate([eval_set, sidecar], moved).files == ()
 
 
 def test_names_can_be_swapped(tmp_path: Path) -> None:
