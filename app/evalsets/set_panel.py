@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import CasePart
+from app.evalsets.cases.case_forms import OpenPart
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.set_context import (
@@ -50,16 +50,18 @@ class ShownSet:
         both: The cases that were changed here and there; None where the file is as it was.
         decided: The cases about which others have decided otherwise meanwhile, with who and what.
         missing: The case in the address, where the set has none of that id.
+        changed: The case was changed elsewhere since this tab drew it.
     """
 
     case: str | None = None
-    part: CasePart | None = None
+    part: OpenPart | None = None
     saving: bool = False
     failed: str | None = None
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
     decided: Sequence[str] = ()
     missing: str = ""
+    changed: bool = False
 
 
 def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
@@ -72,10 +74,7 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
             "the file."
         )
     asked = _restored(scene) or asked
-    if shown.done:
-        st.success("The eval set was saved.", icon=":material/check_circle:")
-        for sentence in shown.done:
-            st.text(literal(sentence))
+    _said(shown)
     if shown.both is not None:
         return conflict_page(shown.both, shown.decided) or asked
     if shown.saving:
@@ -127,6 +126,16 @@ def _restored(scene: SetContext) -> SetCommand | None:
             "Download edits", data=left.body, file_name="edits.json", key="set_edits", on_click="ignore"
         )
     return ReloadSet() if dropped else None
+
+
+def _said(shown: ShownSet) -> None:
+    """Say what the last save did, and what was changed elsewhere."""
+    if shown.done:
+        st.success("The eval set was saved.", icon=":material/check_circle:")
+        for sentence in shown.done:
+            st.text(literal(sentence))
+    if shown.changed and shown.case is not None:
+        st.info("This case was changed elsewhere. The page shows it as it is now.", icon=":material/sync:")
 
 
 def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:

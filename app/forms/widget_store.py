@@ -77,6 +77,17 @@ def forget_drawn() -> None:
     st.session_state[_SHOWN] = {}
 
 
+def values_of(drafts: DraftStore, owner: str) -> dict[str, Any]:
+    """Return what is kept of the inputs of an owner, whatever it is about."""
+    return _read(drafts.get(slug(owner), ""))[1]
+
+
+def carry_over(drafts: DraftStore, owner: str, about: str) -> None:
+    """Let what is kept of an owner's inputs be about something else from now on; call it before they are drawn."""
+    if values := values_of(drafts, owner):
+        _save(drafts, slug(owner), about, values)
+
+
 def owners_before() -> dict[str, str]:
     """Return whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
     owners: dict[str, str] = st.session_state.get(_OWNERS, {})

@@ -10,8 +10,10 @@ from typing import assert_never
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import CasePart, inputs_of, part_of
+from app.evalsets.cases.case_fields import part_of
+from app.evalsets.cases.case_forms import OpenPart, begin, end, form_of
 from app.evalsets.open_sets import edited_sets
+from app.evalsets.seen_sets import NOT_BEHIND, Behind, check_fits, look
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
@@ -39,7 +41,6 @@ from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
-from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
@@ -92,7 +93,8 @@ def sets_page() -> None:
     page_state.put("shown_set", str(known))
     agents, named = _agents(entries, known), person.name or person.email
     scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
-    _carry_out(set_page(scene, _shown(scene)), scene)
+    behind = look(scene, _case(scene))
+    _carry_out(set_page(scene, _shown(scene)), scene, behind)
 
 
 def _list(homes: dict[Path, str], owner: str, failed: str | None) -> SetCommand | None:
@@ -101,8 +103,7 @@ def _list(homes: dict[Path, str], owner: str, failed: str | None) -> SetCommand 
 
 def _shown(scene: SetContext) -> ShownSet:
     """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
-    key = page_state.case_key()
-    case = key if key in scene.work.state.order else None
+    key, case = page_state.case_key(), _case(scene)
     failed = page_state.get("problem")
     done = page_state.get("set_saved")
     both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
@@ -115,7 +116,14 @@ def _shown(scene: SetContext) -> ShownSet:
         done=tuple(done or ()),
         both=both,
         decided=decided_twice(scene.work, open_reviews(scene.path).reviews) if both is not None else (),
+        changed=bool(page_state.get("changed_elsewhere")),
     )
+
+
+def _case(scene: SetContext) -> str | None:
+    """Return the case that is open; None where the set has none of the key in the address."""
+    key = page_state.case_key()
+    return key if key in scene.work.state.order else None
 
 
 def _both(scene: SetContext) -> Sequence[Conflict] | None:
@@ -126,19 +134,10 @@ def _both(scene: SetContext) -> Sequence[Conflict] | None:
         return None
 
 
-def _part(scene: SetContext, case: str | None) -> CasePart | None:
-    name = scene.drafts.get(_editing(case)) if case is not None else None
-    if case is None or not name:
-        return None
-    part = part_of(scene.work, case, name)
-    if part is None:
-        scene.drafts.pop(_editing(case), None)
-    return part
-
-
-def _editing(case: str | None) -> str:
-    """Name the draft that says which part of a case is being edited."""
-    return f"editing {case}"
+def _part(scene: SetContext, case: str | None) -> OpenPart | None:
+    """Return the form that is open in this tab."""
+    form = form_of(scene.drafts, page_state.form(), case) if case is not None else None
+    return OpenPart(form, part_of(scene.work, form.case, form.name)) if form is not None else None
 
 
 def _entries() -> tuple[AgentEntry, ...]:
@@ -156,13 +155,16 @@ def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*near, *usable)))
 
 
-def _carry_out(asked: SetCommand | None, scene: SetContext | None) -> None:
+def _carry_out(asked: SetCommand | None, scene: SetContext | None, behind: Behind = NOT_BEHIND) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     if asked is None:
         return
     for flag in _OF_ONE_RUN:
         page_state.put(flag, None)
+    page_state.put("changed_elsewhere", behind.case or None)
+    page_state.put("case_seen", None)
     try:
+        check_fits(asked, behind)
         _done(asked, scene)
     except ValueError as error:  # an EditError or an EvalSetError: nothing was changed
         is_typed = isinstance(asked, ApplyEdits) and asked.part
@@ -239,21 +241,25 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
 
 
 def _edit_part(asked: EditPart, scene: SetContext) -> None:
-    name = _editing(page_state.case_key())
+    key = page_state.case_key() or ""
     page_state.put("part_failed", asked.failed or None)
     if asked.name is None:
-        _close_part(scene, page_state.case_key())
-    else:
-        scene.drafts[name] = asked.name
+        _close_part(scene)
+        return
+    forms = dict(page_state.get("case_forms") or {})
+    place = f"{key} {asked.name}"
+    form = begin(scene.drafts, key, asked.name, page_state.form() if asked.failed else forms.get(place))
+    page_state.put("case_forms", {**forms, key: form.token, place: form.token})
+    page_state.show_form(form.token)
 
 
 def _apply(asked: ApplyEdits, scene: SetContext) -> None:
-    work, key = scene.work, page_state.case_key()
+    work = scene.work
     before = set(work.state.order)
     for edit in asked.edits:
         work.apply(edit)
     if asked.part:
-        _close_part(scene, key)
+        _close_part(scene)
     new = [each for each in work.state.order if each not in before]
     if asked.then == "new" and new:
         page_state.show_case(new[0])
@@ -261,11 +267,15 @@ def _apply(asked: ApplyEdits, scene: SetContext) -> None:
         page_state.show_case(None)
 
 
-def _close_part(scene: SetContext, key: str | None) -> None:
-    """Close the editor of a part, and forget what was typed in it, which an undo would show again."""
-    part = scene.drafts.pop(_editing(key), None)
-    if key is not None and part is not None:
-        scene.drafts.pop(slug(inputs_of(key, part)), None)
+def _close_part(scene: SetContext) -> None:
+    """Close the form that is open in this tab."""
+    key, token = page_state.case_key() or "", page_state.form()
+    form = form_of(scene.drafts, token, key)
+    if form is not None:
+        end(scene.drafts, form)
+    forms = page_state.get("case_forms") or {}
+    page_state.put("case_forms", {place: held for place, held in forms.items() if held != token} or None)
+    page_state.show_form(None)
 
 
 def _sentences(saved: Saved) -> list[str]:

@@ -25,11 +25,11 @@ _SESSION = "session"
 _SHARED = "shared"
 _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
-_SET, _CASE = "set", "case"
+_SET, _CASE, _FORM = "set", "case", "form"
 _DOCUMENT = "document"
 Part: TypeAlias = Literal["tab", "part"]
 """A choice between views that stands in the address: of a page, and of a tab of it."""
-_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _DOCUMENT, *get_args(Part))
+_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _FORM, _DOCUMENT, *get_args(Part))
 """All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
@@ -47,9 +47,12 @@ Flag: TypeAlias = Literal[
     "added_rule",
     "agent",
     "branches_listed",
+    "case_forms",
+    "case_seen",
     "cases_drawn",
     "cases_found",
     "changed",
+    "changed_elsewhere",
     "context_fold",
     "continue_with",
     "dataset",
@@ -69,6 +72,7 @@ Flag: TypeAlias = Literal[
     "problem",
     "python_problem",
     "replaced_rules",
+    "review_asked",
     "rule_closed",
     "saving_rule",
     "saving_set",
@@ -216,7 +220,17 @@ def show_sets(path: str | None = None, case: str | None = None) -> None:
 def show_case(key: str | None) -> None:
     """Show a case of the set in the address, or all of them; call `st.rerun` after."""
     put("part_failed", None)
-    _name({_CASE: key})
+    _name({_CASE: key, _FORM: (get("case_forms") or {}).get(key)})
+
+
+def form() -> str | None:
+    """Return the token of the form that is open in this tab; None where the address names none."""
+    return st.query_params.get(_FORM) or None
+
+
+def show_form(token: str | None) -> None:
+    """Show a form on the page of the case, or none; call `st.rerun` after."""
+    _name({_FORM: token})
 
 
 def view() -> View | None:

@@ -84,11 +84,6 @@ def comment_name(turn: int | None, call: int | None = None) -> str:
     return f"{COMMENT}{json.dumps([turn, call])}"
 
 
-def inputs_of(key: str, name: str) -> str:
-    """Name whose the inputs of a part are."""
-    return f"part {key} {name}"
-
-
 def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
     """Return the part with this name; None where the case has none any more."""
     case = work.case(key)
@@ -102,7 +97,12 @@ def part_of(work: SetWork, key: str, name: str) -> CasePart | None:
     if name.startswith(ADD):
         turn = int(name.removeprefix(ADD))
         return CasePart(
-            name=name, kind="add", turn=turn, title=f"New call, end of turn {turn + 1}", shown={"name": ""}
+            name=name,
+            kind="add",
+            turn=turn,
+            title=f"New call, end of turn {turn + 1}",
+            about=json.dumps(at(case, ("conversation", turn, "user_content")), default=str),
+            shown={"name": ""},
         )
     if name.startswith(COMMENT):
         return _comment(case, name)
@@ -122,11 +122,13 @@ def _comment(case: Case, name: str) -> CasePart | None:
         if call is None
         else f", turn {turn + 1}, call {call + 1}"
     )
+    step = step_of(case, turn, call)
     return CasePart(
         name=name,
         kind="comment",
-        step=step_of(case, turn, call),
+        step=step,
         title=f"Comment{of}",
+        about=json.dumps(step),
         shown={"text": ""},
     )
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, CasePart, comment_name, name_of, part_of
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, comment_name, name_of, part_of
+from app.evalsets.cases.case_forms import OpenPart
 from app.evalsets.cases.part_panel import part_editor
 from app.evalsets.cases.review_panel import (
     STATUS_COLORS,
@@ -71,7 +72,7 @@ COLUMNS = (1.25, 1)
 
 
 def case_page(
-    scene: SetContext, key: str, part: CasePart | None, runs: Callable[[], None] = lambda: None
+    scene: SetContext, key: str, part: OpenPart | None, runs: Callable[[], None] = lambda: None
 ) -> SetCommand | None:
     """Draw the case with this key, and the editor of a part of it; return what was asked for. `runs` draws what is run on the case."""
     asked = _head(scene, key)

@@ -11,11 +11,11 @@ import streamlit as st
 from app.evalsets.cases.case_fields import (
     CasePart,
     edit_of,
-    inputs_of,
     is_camel,
     is_unchanged,
     rubric_ids,
 )
+from app.evalsets.cases.case_forms import OpenPart, follow, typed_in
 from app.evalsets.cases.review_panel import reviewer_name
 from app.evalsets.cases.rubrics_panel import RubricEditor
 from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
@@ -44,6 +44,10 @@ _JSON = {
     "add": "Arguments (JSON object)",
     "response": "Response (JSON object)",
 }
+_WITHOUT_VALUE = ("add", "comment")
+"""Kinds of parts that are new: nothing is there yet."""
+
+_MOST_SHOWN = 2_000
 _HEIGHT = 300
 _LOW = 120
 
@@ -63,23 +67,42 @@ class _Drawn:
 
 
 def part_editor(
-    scene: SetContext, key: str, part: CasePart, failed: str | None, agent: str
+    scene: SetContext, key: str, opened: OpenPart, failed: str | None, agent: str
 ) -> SetCommand | None:
     """Draw it; return what was asked for.
 
     Args:
         scene: The set.
         key: The case.
-        part: The part of it.
+        opened: The form, and the part of the case.
         failed: Why what was typed was not taken over.
         agent: The agent that plays the case: its tools have schemas, where it is loaded.
     """
-    kept = KeptInputs(scene.drafts, inputs_of(key, part.name), part.about)
+    part = opened.part
+    if part is None:
+        return _without_part(scene, opened)
+    form, is_new = follow(scene.drafts, opened.form, part.about)
+    kept = KeptInputs(scene.drafts, form.owner, part.about)
     _head(part)
     refused = place()
     drawn = _inputs(kept, part, scene.work.case(key), agent)
     if part.kind == "comment":
         drawn.typed |= _signed(scene)
+    accepted, cancelled = _form_buttons(kept)
+    with refused:
+        if accepted and not drawn.is_readable:
+            problem("The change was not applied. Fix what is marked below.")
+        elif failed:
+            problem("The change was not applied.", failed)
+        if form.begun != part.about:
+            _changed_elsewhere(part, is_refused=accepted and is_new)
+    if cancelled:
+        return EditPart(name=None)
+    return _accepted(scene, key, part, drawn) if accepted and drawn.is_readable and not is_new else None
+
+
+def _form_buttons(kept: KeptInputs) -> tuple[bool, bool]:
+    """Draw the ends of the form; return whether it was applied, and whether it was cancelled."""
     with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
         accepted = st.button(
             "Apply",
@@ -90,15 +113,32 @@ def part_editor(
             on_click=kept.put,
             args=("tried", True),
         )
-        cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
-    with refused:
-        if accepted and not drawn.is_readable:
-            problem("The change was not applied. Fix what is marked below.")
-        elif failed:
-            problem("The change was not applied.", failed)
-    if cancelled:
-        return EditPart(name=None)
-    return _accepted(scene, key, part, drawn) if accepted and drawn.is_readable else None
+        return accepted, st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
+
+
+def _changed_elsewhere(part: CasePart, *, is_refused: bool) -> None:
+    """Say that the part is not as it was when its form was opened, and what it is now."""
+    refused = "The change was not applied. " if is_refused else ""
+    st.warning(
+        f"{refused}This part was changed while its form was open. What you typed is kept below. Apply replaces the part.",
+        icon=":material/sync_problem:",
+    )
+    if part.kind not in _WITHOUT_VALUE:
+        st.caption("The part is now:")
+        st.code(
+            literal(str(part.shown.get("text", part.about)))[:_MOST_SHOWN], language=None, wrap_lines=True
+        )
+
+
+def _without_part(scene: SetContext, opened: OpenPart) -> SetCommand | None:
+    """Draw what was typed in a form whose part was removed elsewhere."""
+    st.warning(
+        "The part of this form is no longer in the case. Undo can restore it.", icon=":material/link_off:"
+    )
+    if typed := typed_in(scene.drafts, opened.form):
+        st.caption("You typed:")
+        st.code(literal("\n".join(typed)), language=None, wrap_lines=True)
+    return EditPart(name=None) if st.button("Close", key="part_cancel", type="tertiary") else None
 
 
 def _head(part: CasePart) -> None:

@@ -15,6 +15,7 @@ from app.forms.safe_labels import Color, literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
 from app.server.owners import COOKIE
 from app.server.viewer_time import viewer_time
+from app.session import page_state
 from evalset.editing.case_edits import ReviewCase
 from evalset.editing.case_parts import Case, CaseStep, calls_of
 from evalset.editing.case_reviews import (
@@ -27,6 +28,7 @@ from evalset.editing.case_reviews import (
 )
 from evalset.editing.set_work import SetWork
 from evalset.files.eval_names import case_digest
+from simulator.base.json_values import digest
 
 STATUS_WORDS: dict[Status, str] = {
     "needs_review": "Needs review",
@@ -79,17 +81,21 @@ def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
 
 def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetCommand | None:
     """Draw the status as a choice; its key names what is chosen, so that an undo shows what it was before."""
-    chosen = st.pills(  # they take two lines where a segmented control would be cut off
+    widget = f"review_as_{review.status or 'none'}_{slug(key)}"
+    st.pills(  # they take two lines where a segmented control would be cut off
         "Status",
         list(STATUS_WORDS),
         default=review.status or None,
         format_func=lambda status: STATUS_WORDS[status],
-        key=f"review_as_{review.status or 'none'}_{slug(key)}",
+        key=widget,
         help="Select the chosen status again to remove it",
+        on_change=_ask,
+        args=(widget, key, review.status),
     )
-    status: Status = chosen or ""
-    if status == review.status:
-        return None
+    of, before, status = page_state.get("review_asked") or ["", "", ""]
+    page_state.put("review_asked", None)
+    if of != key or status == review.status or (not status and before != review.status):
+        return None  # what was to be removed is no longer there
     decided = (
         {"reviewer": reviewer, "digest": case_digest(case)} if status else {"reviewer": "", "digest": ""}
     )
@@ -98,16 +104,22 @@ def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetComma
     )
 
 
+def _ask(widget: str, key: str, shown: Status) -> None:
+    """Note what was selected, and what was shown then: another tab may have set the status meanwhile, and so changed the key."""
+    page_state.put("review_asked", [key, shown, st.session_state.get(widget) or ""])
+
+
 def _comment(
     key: str, review: CaseReview, case: Case, number: int, comment: CaseComment
 ) -> SetCommand | None:
+    same = review.comments[:number].count(comment)
     with st.container(border=True, gap=None, key=f"review_comment_{number}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(_head(comment, case), width="content")
             st.space("stretch")
             removed = st.button(
                 ":material/close:",
-                key=f"review_remove_{number}_{slug(key)}",
+                key=f"review_remove_{digest(comment.model_dump_json())}_{same}_{slug(key)}",
                 type="tertiary",
                 help="Remove this comment. Undo restores it",
             )

@@ -30,6 +30,16 @@ def on_set(path: Path, case: str | None = None) -> Tab:
     return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
 
 
+def same_address(tab: Tab) -> Tab:
+    """Open a tab at the address of another, as a refresh or a copied link does."""
+    return Tab(
+        **{
+            name: value[0] if isinstance(value, list) else value
+            for name, value in tab.app.query_params.items()
+        }
+    )
+
+
 def settled(tab: Tab, path: Path) -> Tab:
     """Wait until nothing is at work on a file, and draw that."""
     wait_until(lambda: not workspaces().of(LOCAL, path).is_at_work, what="the work is done")

@@ -22,7 +22,7 @@ from evalset.editing.set_saving import save
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
 from simulator.store import JournalStore
-from tests.app.evalsets.set_tabs import on_set
+from tests.app.evalsets.set_tabs import on_set, same_address
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.editing.editing_sets import work_on
 
@@ -171,6 +171,44 @@ def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Pa
     assert turn["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
     assert turn["final_response"] == {"role": "model", "parts": [{"text": "In Rome."}]}
     assert not tab.unfold("turn_menu_0").has("turn_final_0")
+
+
+def test_two_tabs_edit_one_case_and_nothing_is_lost_without_a_word(path: Path) -> None:
+    """A form is its tab's own. A click on an older state is carried out; where it does not fit, the page says so, and keeps what was typed."""
+    first, second = (on_set(path, "one").unfold("case_step_one_0_0") for _ in range(2))
+    work = edited_sets().of("local", path).work
+    first.click("edit_one_0_0").fill("text_part-one", "First's?")
+    second.click("note_edit").fill("text_part-one", "A note").click("part_accept")
+    assert work.note("one").text == "A note"
+    second.unfold("case_step_one_0_0").click("edit_one_0_0").fill("text_part-one", "Second's?")
+    first.click("part_accept")
+    assert work.row("one").query == "First's?"
+    second.click("part_accept")
+    assert "not applied" in second.words
+    assert "First's?" in second.literal
+    again = same_address(second)
+    assert [tab.typed("text_part-one") for tab in (second, again)] == ["Second's?"] * 2
+    assert work.row("one").query == "First's?"
+    second.click("part_accept")
+    assert work.row("one").query == "Second's?"
+    first.fill("review_as_none_one", "approved").run()
+    second.fill("review_as_none_one", "changes_requested").run()
+    assert work.review("one").status == "changes_requested"
+    assert "changed elsewhere" in second.words
+    first.unfold("case_step_one_0_3")
+    second.unfold("case_step_one_0_3").click("edit_one_0_3").fill("form0:json:0.order_id_", "A-9")
+    first.click("remove_one_0_3")
+    calls = len(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"])
+    second.click("part_accept")
+    assert second.app.warning
+    assert not second.click("part_cancel").has("part_cancel")
+    second.unfold("case_step_one_0_1")
+    first.click("set_undo")
+    refused = second.click("remove_one_0_1")
+    assert refused.app.error
+    assert len(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"]) == calls + 1
+    assert not second.click("remove_one_0_1").app.error
+    assert len(work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"]) == calls
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ from simulator.session.adk_event_fields import message_text
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
 from tests.app.desk_sessions import begun, live_of, server_ends
-from tests.app.evalsets.set_tabs import imported, on_set, settled
+from tests.app.evalsets.set_tabs import imported, on_set, same_address, settled
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
@@ -349,12 +349,13 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
 
 
 def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> None:
-    """Another tab at the same address has the edit that was not saved, and the editor with its text."""
+    """A tab at the same address has the edit that was not saved, and the editor with its text; another tab has the edit alone."""
     tab = edit_step(on_set(path, "one"), "one_0_0")
     tab.fill("text_part-one", "Where is it?").click("part_accept")
     edit_step(tab, "one_0_6")
     tab.fill("text_part-one", "half a sen").run()
-    again = on_set(path, "one")
+    assert not on_set(path, "one").has("part_accept")
+    again = same_address(tab)
     assert not again.app.button(key="set_save").disabled
     assert "Where is it?" in str(again.app.expander)
     assert again.app.text_area(key=again.key("text_part-one")).value == "half a sen"

@@ -1,0 +1,91 @@
+"""Keeps which part of a case is edited in which tab: a form is its tab's own, and its token stands in the tab's address."""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from app.evalsets.cases.case_fields import CasePart
+from app.forms.widget_store import DraftStore, carry_over, slug, values_of
+from simulator.base.frozen_value import Value
+
+
+class CaseForm(Value):
+    """A form in which a part of a case is edited.
+
+    Attributes:
+        token: Its name among the drafts.
+        case: The case.
+        name: The name of the part.
+        begun: What the part held when the form was opened.
+        about: What it held when the form was drawn last; None before it was drawn.
+    """
+
+    token: str
+    case: str
+    name: str
+    begun: str | None = None
+    about: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """Whose its inputs are."""
+        return f"part {self.case} {self.name} {self.token}"
+
+
+class OpenPart(NamedTuple):
+    """A form, and the part that is edited in it; None where the case has no such part any more."""
+
+    form: CaseForm
+    part: CasePart | None
+
+
+def _place(token: str) -> str:
+    return f"editing {token}"
+
+
+def form_of(drafts: DraftStore, token: str | None, case: str) -> CaseForm | None:
+    """Return the form with this token, if it is one of this case."""
+    text = drafts.get(_place(token)) if token else None
+    try:
+        found = CaseForm.model_validate_json(text) if text else None
+    except ValidationError:  # the drafts come from a file
+        return None
+    return found if found is not None and found.case == case else None
+
+
+def begin(drafts: DraftStore, case: str, name: str, token: str | None) -> CaseForm:
+    """Open a form for a part; `token` is that of the form in which the tab has edited it before, where there is one."""
+    left = form_of(drafts, token, case)
+    if left is not None and left.name == name:
+        return left
+    form = CaseForm(token=secrets.token_hex(4), case=case, name=name)
+    drafts[_place(form.token)] = form.model_dump_json()
+    return form
+
+
+def end(drafts: DraftStore, form: CaseForm) -> None:
+    """Close a form, and forget what was typed in it, which an undo would show again."""
+    drafts.pop(_place(form.token), None)
+    drafts.pop(slug(form.owner), None)
+
+
+def follow(drafts: DraftStore, form: CaseForm, about: str) -> tuple[CaseForm, bool]:
+    """Note what the part holds now; return the form, and whether that is something else than when it was drawn last.
+
+    What was typed stays in the inputs then: nobody has seen yet that it is about something else.
+    """
+    if form.about == about:
+        return form, False
+    now = form.model_copy(update={"begun": about if form.begun is None else form.begun, "about": about})
+    drafts[_place(form.token)] = now.model_dump_json()
+    if form.about is not None:
+        carry_over(drafts, form.owner, about)
+    return now, form.about is not None
+
+
+def typed_in(drafts: DraftStore, form: CaseForm) -> list[str]:
+    """Return the texts that were typed in a form whose part is gone."""
+    return [value for value in values_of(drafts, form.owner).values() if isinstance(value, str) and value]
