@@ -175,7 +175,7 @@ def _carry_out(asked: SetCommand | None, scene: SetContext | None, behind: Behin
     st.rerun()
 
 
-_OF_ONE_RUN: tuple[page_state.Flag, ...] = ("problem", "part_failed", "set_saved")
+_OF_ONE_RUN: tuple[page_state.Flag, ...] = ("problem", "part_failed", "set_saved", "unnamed_review")
 
 
 def _done(asked: SetCommand, scene: SetContext | None) -> None:

@@ -88,6 +88,7 @@ Flag: TypeAlias = Literal[
     "taken",
     "tried",
     "turn_menu_done",
+    "unnamed_review",
     "unsaved_set",
     "unstored_input",
     "unwritten",

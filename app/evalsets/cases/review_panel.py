@@ -10,14 +10,15 @@ import streamlit as st
 
 from app.evalsets.cases.case_fields import comment_name
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
-from app.forms.common_panel import place
+from app.forms.common_panel import place, problem
 from app.forms.safe_labels import Color, literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.server.owners import COOKIE
+from app.server.owners import COOKIE, is_browser_id
 from app.server.viewer_time import viewer_time
 from app.session import page_state
+from app.session.provenance_labels import blank_word
 from evalset.editing.case_edits import ReviewCase
-from evalset.editing.case_parts import Case, CaseStep, calls_of
+from evalset.editing.case_parts import Case, CaseStep, calls_of, turns_of
 from evalset.editing.case_reviews import (
     CaseComment,
     CaseReview,
@@ -26,6 +27,7 @@ from evalset.editing.case_reviews import (
     has_changed_since,
     turn_of,
 )
+from evalset.editing.recording_edits import unsure_answers
 from evalset.editing.set_work import SetWork
 from evalset.files.eval_names import case_digest
 from simulator.base.json_values import digest
@@ -63,15 +65,23 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
         reviewer = reviewer_name(scene, "Reviewer", placeholder="Your name", width=180)
         asked = _status(key, review, case, reviewer) or asked
     with place():
+        if page_state.get("unnamed_review"):
+            problem("The status was not set. Enter your name under Reviewer, then select the status again.")
+        if review.status == "approved" and (blanks := _blanks(scene, key)):
+            st.warning(
+                f"This case is approved and still has {blank_word(blanks)}.", icon=":material/help_center:"
+            )
         for number, comment in enumerate(review.comments):
             asked = _comment(key, review, case, number, comment) or asked
     return asked
 
 
 def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
-    """Draw the name of who reviews, and return it: it is typed once for a set, and begins as what was typed last in this browser."""
-    browser = st.context.cookies.get(COOKIE, "")
-    widget = KeptInputs(scene.drafts, "reviewer").widget("name", scene.person or _NAMES.get(browser, ""))
+    """Draw the name of who reviews, and return it: it is typed once in a browser, and begins as what was typed last there."""
+    found = str(st.context.cookies.get(COOKIE, ""))
+    browser = found if is_browser_id(found) else ""
+    owner = f"reviewer {digest(browser)}" if browser else "reviewer"
+    widget = KeptInputs(scene.drafts, owner).widget("name", scene.person or _NAMES.get(browser, ""))
     typed = (st.text_input(label, key=widget, on_change="ignore", **how) or "").strip()
     if browser and typed and _NAMES.get(browser) != typed:
         _NAMES.pop(next(iter(_NAMES)) if len(_NAMES) >= _MOST_NAMES else browser, None)
@@ -88,14 +98,19 @@ def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetComma
         default=review.status or None,
         format_func=lambda status: STATUS_WORDS[status],
         key=widget,
-        help="Select the chosen status again to remove it",
+        help="Select the chosen status again to remove it, or to change the reviewer's name",
         on_change=_ask,
         args=(widget, key, review.status),
     )
     of, before, status = page_state.get("review_asked") or ["", "", ""]
     page_state.put("review_asked", None)
-    if of != key or status == review.status or (not status and before != review.status):
+    if of != key or (not status and before != review.status):
         return None  # what was to be removed is no longer there
+    if not status and reviewer not in {"", review.reviewer}:
+        status = review.status
+    page_state.put("unnamed_review", bool(status and not reviewer) or None)
+    if status and not reviewer:
+        return None
     decided = (
         {"reviewer": reviewer, "digest": case_digest(case)} if status else {"reviewer": "", "digest": ""}
     )
@@ -107,6 +122,14 @@ def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetComma
 def _ask(widget: str, key: str, shown: Status) -> None:
     """Note what was selected, and what was shown then: another tab may have set the status meanwhile, and so changed the key."""
     page_state.put("review_asked", [key, shown, st.session_state.get(widget) or ""])
+    st.session_state[widget] = shown or None  # until it is set
+
+
+def _blanks(scene: SetContext, key: str) -> Sequence[str]:
+    """Return the blanks of all responses of a case."""
+    case, recorded = scene.work.case(key), scene.work.held(key).recorded
+    of_turns = (unsure_answers(case, recorded, number) for number in range(len(turns_of(case))))
+    return [place for found in of_turns for unsure in found.values() for place in unsure.blanks]
 
 
 def _comment(

@@ -78,11 +78,11 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
 @pytest.mark.long
 def test_blanks_and_what_is_unknown_are_marked_where_the_case_is_shown(path: Path) -> None:
     """The response that holds a blank names its place until somebody fills it in; what is compared with nothing is named."""
+    leave_blank(path)
     sidecar = sidecar_of(path)
     whole = json.loads(sidecar.read_bytes())
-    whole["cases"]["one"]["turns"][0]["calls"][0]["author"] = {"source": "generated", "blanks": ["$.status"]}
     whole["cases"]["one"]["final_state"] = None
-    sidecar.write_text(json.dumps(whole | {"version": 6}))
+    sidecar.write_text(json.dumps(whole))
     cases = json.loads(path.read_bytes())
     cases["eval_cases"][0] |= {"final_session_state": {}}
     path.write_text(json.dumps(cases))
@@ -191,6 +191,8 @@ def test_two_tabs_edit_one_case_and_nothing_is_lost_without_a_word(path: Path) -
     assert work.row("one").query == "First's?"
     second.click("part_accept")
     assert work.row("one").query == "Second's?"
+    for tab in (first, second):
+        tab.fill("name_reviewer", "Ann").run()
     first.fill("review_as_none_one", "approved").run()
     second.fill("review_as_none_one", "changes_requested").run()
     assert work.review("one").status == "changes_requested"
@@ -238,6 +240,32 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     assert (review.status, review.reviewer) == ("approved", "Ann")
     tab.click("set_undo")
     assert not work.review("one").status
+
+
+def test_a_status_has_a_name_and_names_the_blanks(path: Path) -> None:
+    """Without a name nothing is set, and the page says so; with another name, the chosen status gets that name, and is not removed."""
+    leave_blank(path)
+    tab = on_set(path, "one")
+    tab.fill("review_as_none_one", "approved")
+    assert tab.run().app.error
+    work = edited_sets().of("local", path).work
+    assert not work.edits
+    tab.fill("name_reviewer", "Ann").fill("review_as_none_one", "approved").run()
+    assert (work.review("one").status, work.review("one").reviewer) == ("approved", "Ann")
+    assert not tab.app.error
+    assert "1 blank" in tab.words
+    for name, left in (("Bob", ("approved", "Bob")), ("Bob", ("", ""))):
+        tab.fill("name_reviewer", name).fill("review_as_approved_one", None).run()
+        assert (work.review("one").status, work.review("one").reviewer) == left
+    assert "1 blank" not in tab.words
+
+
+def leave_blank(path: Path, blank: str = "$.status") -> None:
+    """Let the first recorded response of the case hold a blank."""
+    sidecar = sidecar_of(path)
+    whole = json.loads(sidecar.read_bytes())
+    whole["cases"]["one"]["turns"][0]["calls"][0]["author"] = {"source": "generated", "blanks": [blank]}
+    sidecar.write_text(json.dumps(whole | {"version": 6}))
 
 
 def test_a_comment_needs_a_text(path: Path) -> None:
