@@ -23,10 +23,14 @@ _LETTERS = re.compile(r"[^A-Za-z0-9]+")
 
 
 class PlayedCase(Value):
-    """The case that a session began with, and the eval set that it is in."""
+    """The case that a session began with, or was written to, and the eval set that it is in.
+
+    `session_id` is that of the session that was written: a copy of it is another case.
+    """
 
     path: str
     eval_id: str
+    session_id: str = ""
 
 
 def remember_played(texts: MutableMapping[str, str], played: PlayedCase) -> None:

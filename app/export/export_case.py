@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import evalset
-from app.export.case_names import proposed_eval_id
+from app.export.case_names import PlayedCase, proposed_eval_id
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path
 from evalset.adk_runs.process_agents import agent_folder
@@ -53,7 +54,7 @@ class ExportResult(Value):
     """The result of an export, for the page to show.
 
     `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
-    where that was not written, `unrecorded` says why. `commands` run the case in a shell; None where the agent has no name there.
+    where that was not written, `unrecorded` says why. `found` says of a case that was written before whether it still is what the session gives. `commands` run the case in a shell; None where the agent has no name there.
     """
 
     path: str
@@ -66,6 +67,7 @@ class ExportResult(Value):
     environment: str = ""
     replay: str = ""
     unrecorded: str = ""
+    found: Literal["", "same", "differs"] = ""
     commands: ShownCommands | None = None
 
 
@@ -168,6 +170,11 @@ def as_dataset(result: Exportable, config: SimulatedAgentConfig) -> Exported:
     return evalset.export_cases(
         [result.case], "dataset", environments=result.known, name=called, root_agent=agent
     )
+
+
+def whole_path(typed: str) -> str:
+    """Return a typed path in full; a `Path` raises where there is no such user."""
+    return os.path.abspath(os.path.expanduser(typed))  # noqa: PTH100,PTH111 - as above
 
 
 def dataset_path(eval_id: str, eval_set: Path) -> Path:
@@ -294,6 +301,38 @@ def write(
     )
 
 
+def written_before(
+    config: SimulatedAgentConfig, played: PlayedCase, chosen: ExportForm, head: int, app_name: str
+) -> ExportResult:
+    """Return the result of an export of before, as the files tell it."""
+    from evalset.editing.recording_beside import open_beside  # noqa: PLC0415 - importing ADK takes a second
+
+    path = Path(played.path)
+    environment = sidecar_of(path) if open_beside(path).case(played.eval_id) is not None else None
+    return ExportResult(
+        path=str(path),
+        eval_id=played.eval_id,
+        form=chosen.form,
+        head=head,
+        created=False,
+        environment=str(environment or ""),
+        replay=_replay_lines(app_name, environment, config) if environment else "",
+    )
+
+
+def _replay_lines(app_name: str, environment: Path, config: SimulatedAgentConfig) -> str:
+    from evalset.recorded.recording_export import replay_lines  # noqa: PLC0415 - importing ADK takes a second
+    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
+
+    return replay_lines(
+        app_name,
+        environment,
+        agent_folder(config),
+        models="recorded" if model_reachability(config) else "real",
+        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
+    )
+
+
 def _replaced(
     path: Path,
     case: EvalCase,
@@ -331,18 +370,11 @@ def _recorded(
     environment: Path | None,
 ) -> ExportResult:
     """Write the environment of a case that is written, where it is not yet; where that cannot be, say why: the case is there all the same."""
-    from evalset.recorded.recording_export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
-    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_export import record  # noqa: PLC0415 - importing ADK takes a second
 
     try:
         environment = environment or record(written.path, written.eval_id, session, facts, config.root_agent)
     except (ValueError, OSError) as error:  # a RecordedEnvironmentError
         return written.model_copy(update={"unrecorded": str(error)})
-    lines = replay_lines(
-        session.app_name,
-        environment,
-        agent_folder(config),
-        models="recorded" if model_reachability(config) else "real",
-        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
-    )
+    lines = _replay_lines(session.app_name, environment, config)
     return written.model_copy(update={"environment": str(environment), "replay": lines})

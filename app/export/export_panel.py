@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import streamlit as st
 
 from app.export.dataset_panel import DatasetView, WriteDataset, dataset_export
-from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline
+from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline, whole_path
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
@@ -25,7 +24,7 @@ from simulator.environment.drafts.blanks import Unsure
 if TYPE_CHECKING:
     from app.export.export_replay import ExportReplay, LastRun
     from app.live.background_jobs import Job
-    from evalset.verify.results import CaseResult, Divergence
+    from evalset.verify.results import Divergence
 
 
 # What stands below a case that was written: whether its replay agrees with it, and the commands that run it, the surest first.
@@ -52,9 +51,7 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
         differs: What plain `adk eval` does differently, in sentences.
     """
     with st.container(gap="xsmall", key="export_done"):
-        added = "The case was replaced." if written.replaced else "The case was added to the eval set."
-        what = "A new eval set was written." if written.created else added
-        st.success(what, icon=":material/check_circle:")
+        _what(written)
         st.code(literal(written.path), language=None, wrap_lines=True)
         if written.converted_copy:
             st.caption("The file was in ADK's old format and was converted. A copy of the old file is kept:")
@@ -74,6 +71,16 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
             args=(written.path, written.eval_id),
         )
     return again
+
+
+def _what(written: ExportResult) -> None:
+    if written.found == "differs":
+        st.info("The eval set has a case of this session that differs from it.", icon=":material/difference:")
+        return
+    added = "The case was replaced." if written.replaced else "The case was added to the eval set."
+    made = "A new eval set was written." if written.created else added
+    what = "The eval set has this case." if written.found else made
+    st.success(what, icon=":material/check_circle:")
 
 
 def _replay(job: Job[ExportReplay] | None, last: LastRun | None, draw: DrawsDivergence) -> bool:
@@ -114,31 +121,33 @@ def _outcome(last: LastRun, draw: DrawsDivergence) -> bool:
             f"Out of date: {' and '.join(last.changes)} changed since the replay.", icon=":material/update:"
         )
         return _again("Replay again")
-    case = last.case
-    if case.status == "stopped":
+    if last.status == "stopped":
         st.caption("The replay was stopped.")
         return _again("Replay again")
-    if case.status == "passed":
+    if last.status == "passed":
         st.success(
             "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same responses and ends "
-            "in the same state.",
+            f"in the same state. Last run: {last.at}.",
             icon=":material/verified:",
         )
         return False
-    _failed(case, draw)
+    _failed(last, draw)
     return _again("Replay again")
 
 
-def _failed(case: CaseResult, draw: DrawsDivergence) -> None:
+def _failed(last: LastRun, draw: DrawsDivergence) -> None:
     """Show why a replay does not agree with its case."""
-    if case.error:
+    case = last.case
+    if case is not None and case.error:
         problem("The case could not be replayed.", case.error)
         return
     st.error(
-        "The replay with the recorded responses differs from the case.",
+        f"The replay with the recorded responses differs from the case. Last run: {last.at}.",
         icon=":material/difference:",
     )
-    run = next((each for each in case.runs if not each.passed), None)
+    if last.why:
+        st.text(literal(last.why))
+    run = next((each for each in case.runs if not each.passed), None) if case is not None else None
     if run is None:
         return
     if run.error:
@@ -323,7 +332,7 @@ class ExportView:
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `last` the last run of that case,
     `divergence` draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
-    dataset; None where there is no case. `is_taken` says that the set has a case with this id: the last write failed for it, or that case is played here; `dropped`
+    dataset; None where there is no case. `is_taken` says that the set has another case with this id, and `is_own` that the session was written there, or plays it; `dropped`
     what it would lose.
     """
 
@@ -340,6 +349,7 @@ class ExportView:
     case_runs: Callable[[], None] = lambda: None
     dataset: DatasetView | None = None
     is_taken: bool = False
+    is_own: bool = False
     dropped: tuple[str, ...] = ()
 
 
@@ -479,17 +489,13 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     result = shown.result
     done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
         chosen.eval_id,
-        os.path.abspath(os.path.expanduser(chosen.path)),  # noqa: PTH100,PTH111 - a `Path` raises where there is no such user
+        whole_path(chosen.path),
     )
+    done = done and not shown.is_own
     with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
-        write = may_write and st.button(
-            "Written" if done else "Write to file",
-            key="export_write",
-            type="primary",
-            icon=":material/check:" if done else ":material/save:",
-            shortcut="Mod+Enter",
-            disabled=result is None or result.misread is not None or done,
-        )
+        cannot = result is None or result.misread is not None
+        replace = shown.is_own and may_write and _replace(is_main=True, cannot=cannot)
+        write = not shown.is_own and may_write and _write(done=done, cannot=cannot)
         _download(chosen, result)
         with st.popover("More", icon=":material/more_horiz:", key="export_copy", disabled=result is None):
             _archive(chosen, result)
@@ -497,7 +503,10 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
-    if shown.is_taken and may_write and _replaces(shown.dropped):
+    for each in shown.dropped if may_write else ():
+        st.warning(literal(f"If you replace the case, {each}."), icon=":material/content_cut:")
+    replace = replace or (shown.is_taken and not shown.is_own and may_write and _replace())
+    if replace:
         return WriteTrace(form=chosen.model_copy(update={"replaces": True}))
     differs = result.warnings if result is not None else ()
     if shown.written is not None and exported(shown.written, shown, differs):
@@ -505,17 +514,26 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     return WriteTrace(form=chosen) if write else None
 
 
-def _replaces(dropped: Iterable[str]) -> bool:
-    for each in dropped:
-        st.warning(
-            literal(f"If you replace the case, {each}."),
-            icon=":material/content_cut:",
-        )
+def _write(*, done: bool, cannot: bool) -> bool:
+    return st.button(
+        "Written" if done else "Write to file",
+        key="export_write",
+        type="primary",
+        icon=":material/check:" if done else ":material/save:",
+        shortcut="Mod+Enter",
+        disabled=cannot or done,
+    )
+
+
+def _replace(*, is_main: bool = False, cannot: bool = False) -> bool:
     return st.button(
         "Replace the case",
         key="export_replace",
+        type="primary" if is_main else "secondary",
         icon=":material/swap_horiz:",
-        help="Its notes, review, rubrics and tolerances stay",
+        shortcut="Mod+Enter" if is_main else None,
+        disabled=cannot,
+        help="Its notes, review, rubrics and tolerances stay. To write another case, change the eval id",
     )
 
 

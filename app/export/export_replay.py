@@ -11,7 +11,7 @@ from app.live.background_jobs import Job, JobProgress, Report
 from simulator.agent_config import SimulatedAgentConfig
 
 if TYPE_CHECKING:
-    from evalset.verify.results import CaseResult, Verification
+    from evalset.verify.results import CaseResult, CaseStatus, Verification
 
 
 class ExportReplay(NamedTuple):
@@ -22,9 +22,20 @@ class ExportReplay(NamedTuple):
 
 
 class LastRun(NamedTuple):
-    """The last run of an exported case, on whichever page it was begun: its result, and what has changed since, in words."""
+    """The last run of an exported case, on whichever page it was begun, or that was kept.
 
-    case: CaseResult
+    Attributes:
+        status: Its status.
+        at: When that was known, in words.
+        case: All of its result; None of a kept run.
+        why: Why it did not pass, in a line, where a kept run says so.
+        changes: What has changed since, in words.
+    """
+
+    status: CaseStatus
+    at: str
+    case: CaseResult | None = None
+    why: str = ""
     changes: tuple[str, ...] = ()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 from pydantic import JsonValue
 
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import EXPORTED, workspaces
-from app.export.case_names import PlayedCase, played_case
+from app.export.case_names import PlayedCase, played_case, remember_played
 from app.export.dataset_panel import DatasetView, WriteDataset
 from app.export.export_case import (
     Exportable,
@@ -22,8 +22,10 @@ from app.export.export_case import (
     dataset_path,
     exportable,
     free_eval_id,
+    whole_path,
     write,
     write_dataset,
+    written_before,
 )
 from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
 from app.export.export_replay import LastRun, replayed
@@ -33,6 +35,7 @@ from app.live.destinations import check_destination, default_destination
 from app.live.live_sessions import LiveSession
 from app.live.recent_sets import remember_set
 from app.scripts.script_play import script_text
+from app.server.viewer_time import short_time
 from app.session import page_state
 from app.session.commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
@@ -55,18 +58,18 @@ _LOG = logging.getLogger(__name__)
 def export_page(live: LiveSession, view: SimulationView) -> None:
     """Draw the export of a session as `view` shows it."""
     kept = KeptInputs(live.drafts, "export", str(view.head))
-    written = _written(view.head)
-    chosen, of_played = _chosen(live, view.session, kept, written)
+    chosen, played = _chosen(live, view.session, kept, _written(view.head))
     is_over = view.session.state is SessionState.COMPLETED
     result, refused = _built(live, view, chosen) if is_over else (None, None)
-    failed = page_state.get("unwritten")
+    there = _there(played, result)
+    written = _known(live, view, chosen, played, there)
     script = partial(script_text, live.simulation.journal)
     of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
-    is_taken = of_played or page_state.get("taken") == [chosen.path, chosen.eval_id]
+    is_taken = there == "differs" or page_state.get("taken") == [chosen.path, chosen.eval_id]
     shown = ExportView(
         result,
         refused,
-        str(failed) if failed else None,
+        page_state.get("unwritten"),
         written,
         script,
         _divergence,
@@ -77,7 +80,10 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
         is_taken=is_taken,
-        dropped=_dropped(chosen.path, result) if is_taken and result is not None else (),
+        is_own=there == "differs",
+        dropped=_dropped(chosen.path, result)
+        if (is_taken or there == "differs") and result is not None
+        else (),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -101,17 +107,43 @@ def _dropped(path: str, result: Exportable) -> tuple[str, ...]:
 
 def _chosen(
     live: LiveSession, session: SimulationSession, kept: KeptInputs, written: ExportResult | None
-) -> tuple[ExportForm, bool]:
-    """Return what the fields hold, and whether that is the place of the case that the session plays."""
+) -> tuple[ExportForm, PlayedCase | None]:
+    """Return what the fields hold, and the case that the session plays or was written to, if it is that place."""
     played = _played_case(live)
     own = "" if live.read_only else str(default_destination(live.owner, live.config))
     chosen = fields(kept, played.path if played else own)
-    in_place = played if played and chosen.path == played.path else None
+    in_place = played if played and whole_path(chosen.path) == played.path else None
     if not chosen.eval_id:
-        named = written or in_place
+        named = in_place or written
         free = named.eval_id if named else _free(live, session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
-    return chosen, bool(in_place and not written and chosen.eval_id == in_place.eval_id)
+    return chosen, in_place if in_place and chosen.eval_id == in_place.eval_id else None
+
+
+def _there(played: PlayedCase | None, result: Exportable | None) -> Literal["", "same", "differs"]:
+    """Say whether the case is in its set, and whether it is what the session gives now."""
+    if played is None or result is None:
+        return ""
+    from evalset.editing.golden_writing import is_there  # noqa: PLC0415 - it imports ADK's evaluation
+
+    return is_there(played.path, result.case)
+
+
+def _known(
+    live: LiveSession,
+    view: SimulationView,
+    chosen: ExportForm,
+    played: PlayedCase | None,
+    there: Literal["", "same", "differs"],
+) -> ExportResult | None:
+    """Return the last export of this tab, or else that of another, as long as the case is in its set."""
+    of_tab = _written(view.head) if played is None or there == "same" else None
+    if of_tab is not None:
+        return of_tab
+    if not there or played is None or not played.session_id:
+        return None
+    found = written_before(live.config, played, chosen, view.head, view.session.app_name)
+    return found.model_copy(update={"found": there, "commands": _commands(live, found)})
 
 
 def _played_case(live: LiveSession) -> PlayedCase | None:
@@ -121,7 +153,8 @@ def _played_case(live: LiveSession) -> PlayedCase | None:
         check_destination(played.path if played else "", live)
     except ValueError:
         return None
-    return played
+    mine = ("", live.simulation.session.session_id)
+    return played if played is not None and played.session_id in mine else None
 
 
 def _dataset(live: LiveSession, head: int, chosen: ExportForm, result: Exportable) -> DatasetView:
@@ -173,9 +206,10 @@ def _last_run(live: LiveSession, written: ExportResult) -> LastRun | None:
     from app.evalsets.run.last_results import last_result  # noqa: PLC0415 - it imports ADK's evaluation
 
     found = last_result(workspaces().of(live.owner, Path(written.path)), written.eval_id)
-    if found is None or found.case is None:
+    if found is None:
         return None
-    return LastRun(found.case, found.measured.changes() if found.measured is not None else ())
+    changes = found.measured.changes() if found.measured is not None else ()
+    return LastRun(found.status, short_time(found.at), found.case, found.why, changes)
 
 
 def _case_runs(live: LiveSession, written: ExportResult) -> None:
@@ -236,6 +270,8 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
     else:
         written = written.model_copy(update={"commands": _commands(live, written)})
         page_state.put("exported", written.model_dump(mode="json"))
+        mine = live.simulation.session.session_id
+        remember_played(live.drafts, PlayedCase(path=written.path, eval_id=written.eval_id, session_id=mine))
         remember_set(live.owner, Path(written.path), live.agent_key or live.config.name)
         if written.environment:
             _replay(live, written)

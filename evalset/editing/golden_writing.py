@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
@@ -91,6 +91,18 @@ def _state_dropped(before: EditedCase, case: EvalCase) -> Iterator[str]:
     held = lasting(end_state(field(before.case, "final_session_state"), before.recorded) or {})
     if names := [repr(name) for name in held if name not in (case.final_session_state or {})]:
         yield f"{', '.join(names)} will be removed from the final state: the session did not set {'it' if len(names) == 1 else 'them'}"
+
+
+def is_there(eval_set: Path | str, case: EvalCase) -> Literal["", "same", "differs"]:
+    """Say whether a set has a case of this id, and whether it would differ with this one in its place; empty where it has none, or cannot be read."""
+    try:
+        opened = open_set(eval_set)
+        if case.eval_id not in opened.places:
+            return ""
+        held = opened.case(case.eval_id)
+    except (EvalSetError, OSError):
+        return ""
+    return "same" if _replaced(held, json.loads(case_json(case))) == held else "differs"
 
 
 def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -> Saved:

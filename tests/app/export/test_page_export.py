@@ -182,6 +182,37 @@ def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSessi
     assert tab.app.button(key="export_write").disabled
 
 
+def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path) -> None:
+    """Its last result, its commands and its id are there again, and nothing is written twice; once it differs, it is replaced."""
+    tab.click("export_write")
+    verdict_of(tab)
+
+    def again() -> Tab:
+        return Tab(tab.session_id, view="export")
+
+    assert again().app.button(key="export_write").disabled
+    shown = again()
+    assert "Verified" in shown.words
+    assert "Last run: " in shown.words
+    assert shown.has("export_open_set")
+    assert any("golden-trace eval order_desk" in code.value for code in shown.app.code)
+    eval_id = shown.app.text_input(key="export_eval_id_export").value
+    whole = json.loads(target.read_text())
+    case = whole["eval_cases"][0]
+    assert case["eval_id"] == eval_id
+    case["conversation"][0]["final_response"]["parts"][0]["text"] = "Edited."
+    target.write_text(json.dumps(whole))
+    changed = again()
+    assert changed.app.text_input(key="export_eval_id_export").value == eval_id
+    assert not changed.has("export_write")
+    assert changed.app.button(key="export_replace").proto.type == "primary"
+    changed.click("export_replace")
+    (replaced,) = json.loads(target.read_text())["eval_cases"]
+    assert replaced["conversation"][0]["final_response"]["parts"][0]["text"] != "Edited."
+    target.unlink()
+    assert not again().app.button(key="export_write").disabled
+
+
 @pytest.mark.long
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     """The reason stands on the page, no file is written, and the fields keep what was typed."""
