@@ -81,9 +81,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _dataset(live, view.head, chosen, result) if result is not None else None,
         is_taken=is_taken,
         is_own=there == "differs",
-        dropped=_dropped(chosen.path, result)
-        if (is_taken or there == "differs") and result is not None
-        else (),
+        dropped=_dropped(chosen.path, result) if is_taken and result is not None else (),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():

@@ -270,9 +270,10 @@ BY_IMPORT = "import"
 
 def is_imported(case: RecordedCase) -> bool:
     """Return whether a recording was read from what somebody else kept of a run, and nobody knows what the run was made with."""
-    return case.is_partial or any(
-        each.author.by == BY_IMPORT for turn in case.turns for each in (*turn.models, *turn.calls)
+    authors = (
+        each.author for turn in case.turns for answers in (turn.models, turn.calls) for each in answers
     )
+    return case.is_partial or any(author.by == BY_IMPORT for author in authors)
 
 
 def unsure_in(case: RecordedCase) -> Unsure:

@@ -6,6 +6,7 @@ A2A is not installed here: a class of that name stands for ADK's, whose own is m
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_it_is_asked_once_where_somebody_chose_so(tmp_path: Path, way: str) -> N
     assert (tmp_path / "marks").read_text() == "prices was asked\n"
 
 
-MOVES = {
+MOVES: dict[str, list[Any]] = {
     "sub-agent": [{"agent": "shop", "transfer": "prices"}],
     "tool": [{"agent": "shop", "calls": [{"name": "prices", "args": {"request": "A?"}}]}],
     "step": [],
