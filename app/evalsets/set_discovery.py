@@ -12,7 +12,7 @@ from threading import Lock
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import own_place
 from app.live.recent_sets import recent_sets
-from app.live.upload_quota import check_room, note_visit, uploads_of
+from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
@@ -75,7 +75,6 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     """List the eval sets and datasets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
-    note_visit(owner)
     uploads = ((path, "") for path in _uploads_in(own))
     below = (
         (path, agent) for folder, agent in homes.items() for path in files_below(folder) if _is_set(path.name)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from app.live.live_sessions import registry
+from app.server.closed_tabs import drawn_page, is_open
 from app.server.owners import LOCAL
 from simulator.base.json_values import JsonObject
 from simulator.facts import AgentSelected, Fact, TurnStarted
@@ -21,8 +22,11 @@ UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 """The environment variable that says how many megabytes of uploads each person has on the server."""
 _UPLOAD_MB = 256
 _MB = 1 << 20
-_KEPT_SECONDS = 24 * 60 * 60.0
-"""So long after their owner was last at the list of eval sets uploads stay."""
+_KEPT_SECONDS = 60 * 60.0
+"""So long after their owner's last tab has closed or lost its line uploads stay: nobody tells a closed browser from a laptop that sleeps through a meeting."""
+
+_owners: dict[str, str] = {}
+"""Whose the open pages are, by their ids."""
 
 
 def uploads_of(owner: str) -> Path:
@@ -35,14 +39,24 @@ def _uploads() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
 
 
-def note_visit(owner: str) -> None:
-    """Note that somebody is here: their uploads stay."""
+def note_page(owner: str) -> None:
+    """Note that a page of somebody is drawn: their uploads stay as long as it is open."""
+    _owners[drawn_page()] = owner
+    _note_visit(owner)
+
+
+def _note_visit(owner: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.utime(uploads_of(owner))
 
 
 def remove_unvisited() -> None:
-    """Remove the uploads of those who have not been here for a day; those of the one person of a machine stay."""
+    """Remove the uploads of those who have had no page open for some time; those of the one person of a machine stay."""
+    for page_id, owner in _owners.copy().items():
+        if is_open(page_id):
+            _note_visit(owner)
+        else:  # one that comes back is drawn, and noted again
+            _owners.pop(page_id, None)
     before, local = time.time() - _KEPT_SECONDS, uploads_of(LOCAL)
     for folder in local.parent.iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -16,6 +16,7 @@ from app.live.live_sessions import LiveSession
 from app.live.page_stamps import TABS
 from app.live.read_only_simulation import NotSharedError
 from app.live.storage_wait import keep_drafts
+from app.live.upload_quota import note_page
 from app.screens.color_scheme_panel import color_scheme
 from app.screens.login_panel import gate
 from app.screens.sidebar import side
@@ -42,7 +43,7 @@ def page() -> None:
     st.html(_STYLES)
     color_scheme()
     try:
-        visitor()
+        note_page(visitor().owner)
     except NobodyError as error:
         gate(error, providers(), is_logged_in=is_logged_in())
         return

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 LOOK_SECONDS = 2.0
 """How often it is looked at most; where a page is kept for a shorter time, so often that it is seen while it is."""
@@ -50,7 +51,7 @@ class ClosedTabs:
 
 async def end_closed_tabs() -> None:
     """End the pages of closed tabs for as long as the server runs."""
-    tabs = ClosedTabs(_waiting, _is_open)
+    tabs = ClosedTabs(_waiting, is_open)
     kept_seconds = float(st.get_option("server.disconnectedSessionTTL"))
     while True:
         await asyncio.sleep(min(LOOK_SECONDS, kept_seconds / _LOOKS))
@@ -64,5 +65,12 @@ def _waiting() -> Mapping[str, TabSession]:
     return {kept.session.id: kept.session for kept in manager._session_storage.list()}  # noqa: SLF001 - as above
 
 
-def _is_open(page_id: str) -> bool:
-    return runtime.get_instance().is_active_session(page_id)
+def drawn_page() -> str:
+    """Return the id of the page that is being drawn; empty outside of one."""
+    drawn = get_script_run_ctx()
+    return drawn.session_id if drawn else ""
+
+
+def is_open(page_id: str) -> bool:
+    """Return whether a page is in a tab that has its line to the server."""
+    return runtime.exists() and runtime.get_instance().is_active_session(page_id)

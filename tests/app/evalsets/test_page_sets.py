@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,9 +26,11 @@ from app.evalsets.set_discovery import (
     take_upload,
 )
 from app.evalsets.set_facts import environment_of
+from app.live import upload_quota
 from app.live.session_store import server_store
 from app.live.upload_quota import UPLOAD_MB, uploads_of
-from app.server.owners import LOCAL
+from app.screens import page
+from app.server.owners import LOCAL, Visitor
 from evalset.doctor import examine
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
@@ -292,17 +295,30 @@ def test_uploads_that_are_kept_at_once_are_counted_together(monkeypatch: pytest.
     assert {*uploads_of("browser-e").iterdir()} == {*kept}
 
 
-def test_uploads_of_others_go_after_a_day() -> None:
-    """Whoever never comes back leaves nothing behind; who is here keeps old files, and so does the one person of a machine."""
-    owners = ("browser-gone", "browser-here", "local")
-    kept = [take_upload(owner, "old.zip", b"PK") for owner in owners]
-    for path in kept:
-        os.utime(path, (1.0, 1.0))
-        os.utime(path.parent, (1.0, 1.0))
-    assert [line.name for line in found_sets({}, "browser-here")] == ["old.zip"]
-    lifespan._end_idle()
-    assert [path.exists() for path in kept] == [False, True, True]
-    remove_upload("local", kept[2])
+def test_uploads_go_some_time_after_the_last_page_of_their_owner_has_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever has a page open keeps old files, and so do who reloads or sleeps for half an hour, and the one person of a machine."""
+    owners = ("browser-open", "browser-asleep", "browser-gone", "local")
+    kept = {owner: take_upload(owner, "old.zip", b"PK") for owner in owners}
+
+    def looked_after(minutes: int) -> set[str]:
+        long_ago = time.time() - 60 * minutes
+        for each in filter(Path.exists, kept.values()):
+            os.utime(each.parent, (long_ago, long_ago))
+        lifespan._end_idle()
+        return {owner for owner, each in kept.items() if each.exists()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "visitor", lambda: Visitor(owner="browser-open"))
+        Tab(page="sets")
+    with monkeypatch.context() as patch:
+        patch.setattr(upload_quota, "is_open", lambda _: True)
+        assert looked_after(30) == {*owners}
+        assert looked_after(120) == {"browser-open", "local"}
+    assert looked_after(30) == {"browser-open", "local"}
+    assert looked_after(120) == {"local"}
+    remove_upload("local", kept["local"])
 
 
 def edit_step(tab: Tab, step: str) -> Tab:
