@@ -347,7 +347,7 @@ def _broken(value: Any) -> Any:
 def floods(content: bytes, size: int) -> Iterator[tuple[str, bytes]]:
     """Yield files of about so many bytes in which one wrong field is repeated, at each place of a valid file that can hold it.
 
-    Entries of a list that are all wrong, entries of the right shape with wrong fields, and members that nobody knows.
+    Entries of a list that are all wrong, entries of the right shape with wrong fields, and members that nobody knows, also where the last stands twice.
     """
     document = document_of(content)
     if not isinstance(document, (dict, list)):
@@ -362,6 +362,8 @@ def floods(content: bytes, size: int) -> Iterator[tuple[str, bytes]]:
         words = ".".join(map(str, shape)) or "top"
         for kind, entry in _wrong_entries(held):
             yield f"{words}: {kind}", _filled(document, path, entry, size)
+        if isinstance(held, dict):
+            yield f"{words}: a name twice", _filled(document, path, '"u#": 1', size, ', "last": 1, "last": 2')
 
 
 def _wrong_entries(held: Any) -> Iterator[tuple[str, str]]:
@@ -376,14 +378,14 @@ def _wrong_entries(held: Any) -> Iterator[tuple[str, str]]:
         yield "entries with a field too many", json.dumps(extra)
 
 
-def _filled(document: Any, path: tuple[Any, ...], entry: str, size: int) -> bytes:
+def _filled(document: Any, path: tuple[Any, ...], entry: str, size: int, last: str = "") -> bytes:
     held = at(document, path)
     many = range(size // (len(entry) + 2))
     if isinstance(held, list):
         filled = f"[{','.join([entry] * len(many))}]"
     else:
         kept = [f"{json.dumps(name)}: {json.dumps(inner)}" for name, inner in held.items()]
-        filled = f"{{{','.join([*kept, *(entry.replace('#', str(number)) for number in many)])}}}"
+        filled = f"{{{','.join([*kept, *(entry.replace('#', str(number)) for number in many)])}{last}}}"
     return _written(put(document, path, "@@here@@")).replace(b'"@@here@@"', filled.encode())
 
 
