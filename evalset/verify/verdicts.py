@@ -39,7 +39,7 @@ _TOOLS_CHANGED = (
     "`--rename-tool OLD=NEW`), or open the session at this step and re-record it. Otherwise fix the agent."
 )
 _TOOLS_UNLIKE = (
-    "The agent's tools do not accept this call. The recording does not contain how they were declared, so nobody knows whether they changed. Correct the golden, or open "
+    "The agent's tools do not accept this call. The recording does not contain how they were declared, so it is not known whether they changed. Correct the golden, or open "
     "the session at this step and re-record it. Otherwise fix the agent."
 )
 _MOST_EDITS = 3
@@ -77,11 +77,7 @@ def judged(
     """
     if evidence.refused_calls:
         divergence = _at_the_call(divergence, golden, actual)
-        found = (
-            _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
-            if evidence.declared
-            else _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
-        )
+        found = _refused(evidence)
     elif blame is not None and blame.edits:
         found = _edited(divergence, blame, evidence, is_whole=is_whole)
     elif blame is not None:
@@ -96,6 +92,13 @@ def judged(
             or _agent(divergence, evidence, why, is_whole=is_whole, is_noted=False)
         )
     return divergence.model_copy(update=found._asdict())
+
+
+def _refused(evidence: Evidence) -> _Judgement:
+    """Blame the tools where it is recorded how they were declared."""
+    if evidence.declared:
+        return _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
+    return _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
 
 
 def _at_the_call(

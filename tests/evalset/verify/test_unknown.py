@@ -84,7 +84,7 @@ def test_a_call_that_never_fitted_is_no_change_of_the_tools(
         data = {**retried, "tool_responses": responses}
         written = imported(home, {"final_response": said("Noted."), "intermediate_data": data})
         told = verifies(code, written, home / "agents").out
-        assert "changed" not in told.replace("nobody knows whether they changed", "")
+        assert "changed" not in told.replace("not known whether they changed", "")
         assert ("does not accept" in told) is bool(code)
         found = ends(code, "doctor", written, "--agents-dir", home / "agents").out
         assert ("refused-arguments" in found) is bool(code)
