@@ -94,6 +94,28 @@ def _divergence(turn: int, rows: Sequence[_Row], tolerances: Sequence[Tolerance]
     )
 
 
+def out_of_order(divergence: Divergence) -> Pair | None:
+    """Return the golden's call that comes first, beside the run's, where both make the call that is missing here; None where it is not their order that differs."""
+    first, later = divergence.pairs[0], divergence.pairs[1:]
+    if divergence.what != "call":
+        return None
+    golden = [pair.golden for pair in later if pair.golden and pair.differs]
+    actual = [pair.actual for pair in later if pair.actual and (pair.golden is None or pair.differs)]
+    is_later = (
+        any(_is_call(step, first.actual) for step in golden)
+        if first.golden is None
+        else any(_is_call(step, first.golden) for step in actual)
+    )
+    wanted = next((pair.golden for pair in divergence.pairs if _is_call(pair.golden)), None)
+    made = next((pair.actual for pair in divergence.pairs if _is_call(pair.actual)), None)
+    return Pair(golden=wanted, actual=made, differs=True) if is_later and wanted and made else None
+
+
+def _is_call(step: Step | None, like: Step | None = None) -> bool:
+    """Return whether a step is a call, of the same tool as another where there is one."""
+    return step is not None and step.kind == "call" and (like is None or step.tool == like.tool)
+
+
 def _not_tolerated(golden: Step, actual: Step, tolerances: Sequence[Tolerance]) -> Json:
     """Return what a step holds, with what may differ put as the golden has it."""
     of: dict[str, Of] = {"call": "arguments", "response": "response", "state": "state"}

@@ -13,6 +13,7 @@ from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean, unknown_words
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import STATE
+from evalset.verify.divergence import out_of_order
 from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
 from simulator.base.json_values import canonical
 
@@ -120,7 +121,7 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
 
 def steps_beside(divergence: Divergence) -> tuple[str, str]:
     """Write the first steps that differ, the golden's and the run's, each in a short line."""
-    first = divergence.pairs[0]
+    first = out_of_order(divergence) or divergence.pairs[0]
     return _beside(_told(first.golden), _told(first.actual))
 
 

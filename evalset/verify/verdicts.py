@@ -22,7 +22,7 @@ from evalset.recorded.golden_digests import golden_calls, state_digest, text_dig
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_edits
 from evalset.verify.case_replay import CaseReplay
-from evalset.verify.divergence import Compared, aligned, first_divergence
+from evalset.verify.divergence import Compared, aligned, first_divergence, out_of_order
 from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Action, Divergence, Pair, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
@@ -349,7 +349,8 @@ def does(divergence: Divergence) -> str:
         case "arguments":
             return _calls_otherwise(actual)
         case "call":
-            return _calls(golden, actual)
+            swapped = out_of_order(divergence)
+            return _calls_before(swapped) if swapped else _calls(golden, actual)
         case "response":
             return "gets or produces a different tool response"
         case "text":
@@ -364,6 +365,13 @@ def _calls_otherwise(actual: Step | None) -> str:
     if actual is not None and actual.tool == REQUEST_INPUT:
         return "asks the user something else"
     return f"calls {_called(actual)} with different arguments"
+
+
+def _calls_before(swapped: Pair) -> str:
+    golden, actual = _called(swapped.golden), _called(swapped.actual)
+    if golden == actual:
+        return f"makes its calls of {golden} in a different order"
+    return f"calls {actual} before {golden}"
 
 
 def _calls(golden: Step | None, actual: Step | None) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
+from evalset.verify.report import junit, report
 from tests.evalset.there import there
 from tests.evalset.verify.desks import (
     LOWER,
@@ -66,6 +67,25 @@ def test_an_agent_that_asks_with_other_arguments_has_changed(kept: Path, tmp_pat
     assert run.unrecorded
     assert run.unrecorded[0] in found.evidence
     assert not run.passed
+
+
+@pytest.mark.parametrize(
+    ("swapped", "words"),
+    [
+        (("check B; note A", "note A, check B"), "calls note before check"),
+        (("check A, check B", "check B, check A"), "makes its calls of check in a different order"),
+        (("check B; note A", "note A"), "does not call check"),
+    ],
+)
+def test_calls_in_another_order_are_told_as_that(
+    kept: Path, tmp_path: Path, swapped: tuple[str, str], words: str
+) -> None:
+    """A call that comes one step later is not missing: what is shown beside it is the call that comes before it."""
+    change = ('query.split(";")', f"query.replace{swapped}.split(';')")
+    verification = verify(kept, agents_dir=agents(tmp_path, change))
+    assert divergence_of(the_run(verification)).sentence.startswith(f"The agent {words}.")
+    assert words in junit(verification).decode()
+    assert ("actual: nothing" in report(verification)) is (words == "does not call check")
 
 
 def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path: Path) -> None:
