@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
-from simulator.environment.schema.schema_checks import refusal
+from simulator.environment.schema.schema_checks import misnamed, refusal
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
@@ -81,6 +81,23 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
     if now is None:
         return f"the tool {name!r} is no longer declared" if then else ""
     return "" if then == schema_digest(now) else refusal(name, arguments, now.parameters)
+
+
+def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools: Sequence[str]) -> str:
+    """Propose the doctor's option that migrates a call that fits its tool no more, with the names that are known; empty where there is none.
+
+    Args:
+        name: The tool.
+        arguments: What it was asked.
+        now: The tool as it is declared now; None where it is declared no more.
+        new_tools: The tools that are declared now, and were not when the call was recorded.
+    """
+    if now is None:
+        return f"--rename-tool {name}={new_tools[0] if len(new_tools) == 1 else 'NEW'}"
+    missing, unknown = misnamed(arguments, now.parameters)
+    if len(unknown) != 1:
+        return f"--rename-argument {name}.OLD=NEW" if unknown else ""
+    return f"--rename-argument {name}.{unknown[0]}={missing[0] if len(missing) == 1 else 'NEW'}"
 
 
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:

@@ -270,9 +270,8 @@ BY_IMPORT = "import"
 
 def is_imported(case: RecordedCase) -> bool:
     """Return whether a recording was read from what somebody else kept of a run, and nobody knows what the run was made with."""
-    authors = (
-        each.author for turn in case.turns for answers in (turn.models, turn.calls) for each in answers
-    )
+    authors = [each.author for turn in case.turns for each in turn.models]
+    authors += [each.author for turn in case.turns for each in turn.calls]
     return case.is_partial or any(author.by == BY_IMPORT for author in authors)
 
 

@@ -34,7 +34,7 @@ from evalset.recorded.recording import (
     is_imported,
 )
 from evalset.replay.case_following import IncomingCall
-from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay
+from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay, UnrecordedCallError
 from evalset.replay.passed_callbacks import PassedCallbacks
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.coroutines import PATIENCE
@@ -180,7 +180,7 @@ class _Replay:
             async for event in running:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
-            error = error_words(raised)
+            error = error_words(_of_ours(raised))
             if lacks_credentials(error):
                 self.environment.unasked = (
                     self.environment.unasked
@@ -239,6 +239,12 @@ def _with_raised(events: list[Event], raised: Mapping[str, JsonObject]) -> list[
                 content = types.Content(role="user", parts=[types.Part(function_response=response)])
                 told.append(event.model_copy(update={"content": content}))
     return told
+
+
+def _of_ours(raised: BaseException) -> BaseException:
+    """Return the error of a replay itself where ADK has put words about its plugin around it."""
+    cause = raised.__cause__
+    return cause if isinstance(cause, UnrecordedCallError) else raised
 
 
 def _error_told(events: list[Event]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -51,12 +52,13 @@ from simulator.base.json_text import JsonSizeError
 
 
 class ReadyCase(NamedTuple):
-    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now."""
+    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now, `doctor` is the command that examines its set."""
 
     case: EvalCase
     recorded: RecordedCase
     config: SimulatedAgentConfig
     renamed: Mapping[str, str] = MappingProxyType({})
+    doctor: str = ""
 
 
 class Unready(NamedTuple):
@@ -127,6 +129,14 @@ class CasesToVerify:
 
     def __iter__(self) -> Iterator[ReadyCase | Unready]:
         return map(self.__getitem__, range(len(self)))
+
+
+def doctor_command(eval_set: Path, agent: str, agents_dir: Path | None) -> str:
+    """Return the command that examines an eval set with its agents; `FOLDER` stands for a folder that is not known."""
+    given = agents_dir or (Path(agent) if agent and Path(agent).is_dir() else None)
+    folder = given or agent_above(eval_set.absolute(), Path(eval_set.absolute().anchor))
+    where = shlex.quote(str(folder)) if folder is not None else "FOLDER"
+    return f"golden-trace doctor {shlex.quote(str(eval_set))} --agents-dir {where}"
 
 
 def _chosen(eval_set: Path, chosen: Collection[str]) -> tuple[list[EvalCase], DatasetGoldens | None]:

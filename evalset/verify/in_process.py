@@ -13,7 +13,14 @@ from evalset.measured import Measured, MeasuredFile, adk_version, measured_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify.case_replay import ReplayOptions, replayed
-from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, Unready, agents_for, config_of_each
+from evalset.verify.cases_to_verify import (
+    CasesToVerify,
+    ReadyCase,
+    Unready,
+    agents_for,
+    config_of_each,
+    doctor_command,
+)
 from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
@@ -111,7 +118,8 @@ def _verified(
     tell: Callable[[_Done], None] = lambda _: None,
     stop: Stop,
 ) -> Verification:
-    jobs, told = _jobs(wanted, request.criteria, request.models)
+    command = doctor_command(request.eval_set, request.agent, request.agents_dir)
+    jobs, told = _jobs(wanted, request.criteria, request.models, command)
     configs = config_of_each(wanted)
     lacks = dict.fromkeys(filter(None, (placeholder_words(config.placeholders) for config in configs)))
     _check_network(wanted, jobs, request.models)
@@ -180,7 +188,7 @@ def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Calla
 
 
 def _jobs(
-    cases: Sequence[ReadyCase | Unready], criteria: Criteria, models: Models
+    cases: Sequence[ReadyCase | Unready], criteria: Criteria, models: Models, doctor: str
 ) -> tuple[list[_Job], tuple[str, ...]]:
     """Decide for each case that is ready who answers for its models, and tell why."""
     reasons: dict[int, str | None] = {}
@@ -197,7 +205,7 @@ def _jobs(
             continue  # neither a model nor the recording answers
         players, why = _players(models, reason)
         told.append(f"{each.config.name}: {players} models ({why})")
-        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded)), players))
+        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor), players))
     return jobs, tuple(dict.fromkeys(told))
 
 
@@ -229,7 +237,7 @@ async def _replayed_all(
 
 
 async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
-    case, recorded, config, _ = job.ready
+    case, recorded, config, *_ = job.ready
     ways = ReplayOptions(job.models, request.unrecorded, request.timeout, request.latencies)
     replay = await replayed(case, recorded, config, ways)
     asked = RunSettings(request.criteria, number, ways)

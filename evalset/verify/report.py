@@ -109,8 +109,11 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield f"  {sentence}"
     golden, actual = steps_beside(divergence)
     yield f"first divergence: turn {divergence.turn + 1}, step {divergence.step + 1}"
-    yield f"  golden: {golden}"
-    yield f"  actual: {actual}"
+    if golden == actual and not divergence.pairs[0].differs:
+        yield f"  not accepted: {golden}"
+    else:
+        yield f"  golden: {golden}"
+        yield f"  actual: {actual}"
     for each in divergence.differences:
         golden, actual = _beside(
             _Words(body=canonical(each.golden) if each.in_golden else "nothing"),

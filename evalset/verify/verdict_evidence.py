@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
-from evalset.recorded.known_agents import known_agent
+from evalset.recorded.known_agents import known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
@@ -34,6 +34,7 @@ class Evidence(NamedTuple):
         raised: The error that the run ended with; empty where it came to its end.
         is_imported: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
         written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
+        migration: The option of the doctor's that migrates what does not fit any more; empty where none is known.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -50,6 +51,7 @@ class Evidence(NamedTuple):
     is_imported: bool = False
     written: frozenset[int] = frozenset()
     unset: tuple[str, ...] = ()
+    migration: str = ""
 
 
 def evidence_of(
@@ -71,6 +73,7 @@ def evidence_of(
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
         is_imported=is_imported(recorded),
+        migration=_migration(recorded, config.root_agent) if refused_calls else "",
         unset=unset_variables(config) if is_imported(recorded) else (),
     )
 
@@ -89,6 +92,17 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
                 f"the tool {name} is declared with other parameters, or another response schema, than when it was recorded"
             )
     return changed
+
+
+def _migration(recorded: RecordedCase, agent: Any) -> str:
+    """Propose how the first call is migrated that does not fit the tools any more."""
+    now = ToolShapes(agent).known({}, ())
+    new = [name for name in now if name not in recorded.tools]
+    for call in (call for turn in recorded.turns for call in turn.calls if call.tool in recorded.tools):
+        then, shape = recorded.tools[call.tool].schema_digest, now.get(call.tool)
+        if misfit(call.tool, call.arguments, then, shape):
+            return migration_of(call.tool, call.arguments, shape, new)
+    return ""
 
 
 def _gone(name: str) -> str:

@@ -35,8 +35,7 @@ from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
     "The agent's tools changed after the recording, and do not accept this call any more. If the change is intended, migrate the "
-    "golden in the Doctor tab of the set, or with `golden-trace doctor SET --agents-dir FOLDER --rename-argument TOOL.OLD=NEW` (or "
-    "`--rename-tool OLD=NEW`), or open the session at this step and re-record it. Otherwise fix the agent."
+    "golden in the Doctor tab of the set{}, or open the session at this step and re-record it. Otherwise fix the agent."
 )
 _TOOLS_UNLIKE = (
     "The agent's tools do not accept this call. The recording does not contain how they were declared, so it is not known whether they changed. Correct the golden, or open "
@@ -97,7 +96,9 @@ def judged(
 def _refused(evidence: Evidence) -> _Judgement:
     """Blame the tools where it is recorded how they were declared."""
     if evidence.declared:
-        return _Judgement("environment_changed", "open", _TOOLS_CHANGED, evidence.refused_calls)
+        sentence = _TOOLS_CHANGED.format(", or with the command below" if evidence.migration else "")
+        told = (*evidence.refused_calls, *filter(None, [evidence.migration]))
+        return _Judgement("environment_changed", "open", sentence, told)
     return _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
 
 

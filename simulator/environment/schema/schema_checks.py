@@ -80,8 +80,24 @@ def check_arguments(arguments: object, parameters: JsonObject) -> tuple[Problem,
 
 def refusal(tool: str, arguments: object, parameters: JsonObject) -> str:
     """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
-    words = "; ".join(in_words(check_arguments(arguments, parameters), _MOST_NAMED))
-    return f"the tool {tool!r} does not accept these arguments: {words}" if words else ""
+    problems = check_arguments(arguments, parameters)
+    missing, unknown = misnamed(arguments, parameters)
+    named = {f"{name!r} is a required property" for name in missing}
+    others = [each for each in problems if each.path != "$" or each.message not in named]
+    told = [f"{name!r} is unknown" for name in unknown] + [f"{name!r} is required" for name in missing]
+    words = "; ".join((*([", ".join(told)] if missing else []), *in_words(others, _MOST_NAMED)))
+    return f"the tool {tool!r} does not accept these arguments: {words}" if problems else ""
+
+
+def misnamed(arguments: object, parameters: JsonObject) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the required parameters that arguments lack, and the arguments that are no parameters."""
+    given = arguments if isinstance(arguments, dict) else {}
+    properties, required = parameters.get("properties"), parameters.get("required")
+    if not isinstance(properties, dict):
+        return (), ()
+    wanted = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    missing = tuple(name for name in wanted if name not in given)
+    return missing, tuple(name for name in given if name not in properties)
 
 
 class CallMisfit(NamedTuple):

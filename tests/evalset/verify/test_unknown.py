@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -608,6 +609,37 @@ def test_a_list_of_other_things_with_events_is_no_session(tmp_path: Path, ends: 
     told = ends(2, "verify", given).err
     assert "neither an eval set nor" in told
     assert "KeyError" not in told
+
+
+@pytest.mark.parametrize(
+    ("renamed", "option", "words"),
+    [
+        (
+            ("text: str", "words: str"),
+            "--rename-argument note.text=words",
+            "'text' is unknown, 'words' is required",
+        ),
+        (("note(", "jot("), "--rename-tool note=jot", "'note' is no longer declared"),
+    ],
+)
+def test_a_renamed_argument_or_tool_is_migrated_by_the_command_that_is_shown(
+    tmp_path: Path, verifies: Ends, ends: Ends, *, renamed: tuple[str, str], option: str, words: str
+) -> None:
+    """What is missing and what is unknown is said in words, with the class of the error and the call, each once."""
+    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
+    source = NOTES.replace(*renamed).replace("[note]", "[jot]" if option.endswith("jot") else "[note]")
+    now = agent(tmp_path / "now", source).parent
+    told = verifies(1, written, now).out
+    assert words in told
+    assert "ToolsChangedError" in told
+    assert "verified_environment" not in told
+    assert '  not accepted: note({"text":"tea"})\n' in told
+    assert "golden: " not in told
+    assert "`" not in told
+    (command,) = [line.strip() for line in told.splitlines() if "golden-trace doctor" in line]
+    assert command.endswith(option)
+    ends(0, *shlex.split(command)[1:])
+    verifies(0, written, now)
 
 
 def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, verifies: Ends) -> None:
