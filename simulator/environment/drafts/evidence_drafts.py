@@ -391,12 +391,30 @@ class Parts:
         left = well or ([] if is_open or not self.reading.complete else ends)
         if not left or left[0][0].certain:
             return left[0][1] if left else None
-        first, *others = (made for _, made in left)
+        first, *others = self._missing_first([made for _, made in left], [made for _, made in ends])
         unknown = {one.path for other in others for one in other.blanks}
         if is_open or not self.reading.followed:
             unknown.add(WHOLE)
         doubts = Doubts(unknown, self.known, {one.path for one in first.blanks})
         return replace(first, blanks=(*first.blanks, *doubts.of(first.value, [one.value for one in others])))
+
+    def _missing_first(self, left: list[Try], ends: list[Try]) -> list[Try]:
+        """Put the tool's own not-found answer first where the other would show nothing of a thing that only this session's tools make."""
+        nothing = all(one.kind == "" and not one.drawn for one in left[0].blanks) and bool(left[0].blanks)
+        if not nothing or not self._asks_for_unmade():
+            return left
+        missing = [
+            one for one in ends if is_error(one.value) and self._is_about_gone(one.value) and not one.blanks
+        ]
+        return [*missing[:1], *left] if missing else left
+
+    def _asks_for_unmade(self) -> bool:
+        """Return whether a call reads a thing of a kind that some tool makes, and of which the session knows none."""
+        if self.use != "reads":
+            return False
+        made = {one.kind for one in self.world.connections.produces if one.creates}
+        named = {kind for kind, _ in self.world.named(self.tool, self.arguments)}
+        return bool(named) and named <= made and not any(map(self.world.rows, named))
 
     @cached_property
     def _is_stub(self) -> bool:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
 from simulator.base.place_names import field_place, item_place
+from simulator.environment.drafts.blanks import unsure_of
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.docstring_examples import shown_answer
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
 from simulator.environment.evidence.sketch import CodeReading, Hole, Outcome
+from simulator.environment.world.connections import ToolShape, found_offline
+from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -289,6 +292,39 @@ def create_order(customer_id: str, sku: str) -> dict:
     assert isinstance(made.value, dict)
     assert made.value["error_code"] == 404
     assert "'sofa'" in str(made.value["error_message"])
+
+
+@for_each(("maker", "is_denied"), [("create_order", True), ("pay_order", False)])
+def test_what_only_the_session_makes_is_not_there_before_it_is_made(maker: str, is_denied: bool) -> None:
+    """The code's own not-found answer, marked as uncertain, comes before one that shows nothing; not where no tool makes such a thing, and not once one is known."""
+    text = """
+from shop.data import ORDERS
+
+def get_order(order_id: str) -> dict:
+    order = ORDERS.get(order_id)
+    if not order:
+        return {"status": "error", "message": f"Order {order_id} not found."}
+    return {"status": "success", "order": order}
+"""
+    takes: JsonObject = {"type": "object", "properties": {"order_id": {"type": "string"}}}
+    given_by: JsonObject = {} if maker == "create_order" else takes
+    tools = [ToolShape(name=maker, parameters=given_by), ToolShape(name="get_order", parameters=takes)]
+    world = World(found_offline(tools))
+    code = function_of(text, "get_order")
+
+    def made() -> Draft:
+        call = DraftCall(tool_name="get_order", arguments={"order_id": "zzz"}, code=code)
+        return drafted(call, Sources(world))
+
+    first = made()
+    denied: JsonObject = {"status": "error", "message": "Order zzz not found."}
+    assert (first.value == denied, first.is_guess) == (is_denied, not is_denied)
+    if is_denied:
+        assert unsure_of(first.blanks, first.value, first.value).uncertain == ("$.status", "$.message")
+    world.take(
+        WorldCall("get_order", {"order_id": "A-1"}, {"status": "success", "order": {"order_id": "A-1"}})
+    )
+    assert made().is_guess
 
 
 def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -> None:
