@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evalset.editing.set_work import EditedCase, SetWork
     from evalset.exporting.export_forms import Exported, ExportForm
     from evalset.importing.gathered import Imported
+    from evalset.recorded.recording import RecordedEnvironment
 
 IMPORTED, EXPORTED = "imported", "exported_set"
 """The names of the works at a workspace."""
@@ -136,8 +137,20 @@ def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[In
         value = json.loads(case_json(case.model_copy(update={"eval_id": free})))
         recorded = looked.imported.environments.get(case.eval_id)
         review = looked.reviews.get(case.eval_id, NO_REVIEW)
-        found.append(InsertCase(value=value, recorded=recorded, review=review))
+        noted = {"note": looked.imported.notes[case.eval_id]} if case.eval_id in looked.imported.notes else {}
+        found.append(InsertCase(value=value, recorded=recorded, review=review, **noted))
     return tuple(found)
+
+
+def _known(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> RecordedEnvironment:
+    """Return what is recorded of some cases, and the notes of those that have a context."""
+    from evalset.recorded.recording import RecordedEnvironment  # noqa: PLC0415 - as above
+
+    pairs = [(case.eval_id, each) for case, each in zip(cases, held, strict=True)]
+    return RecordedEnvironment(
+        cases={eval_id: each.recorded for eval_id, each in pairs if each.recorded},
+        notes={eval_id: each.note for eval_id, each in pairs if each.note.context is not None},
+    )
 
 
 def prepared(
@@ -172,8 +185,7 @@ def prepared(
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
             raise ValueError("The export was stopped.")
-        pairs = zip(cases, held.values(), strict=True)
-        known = {case.eval_id: each.recorded for case, each in pairs if each.recorded}
+        known = _known(cases, held.values())
         reviews, root = _reviews(cases, held.values()), _root_agent(entries, work.opened.path, cases)
         named = {"name": name, "agents_dir": agents_dir, "reviews": reviews}
         return export_cases(cases, form, environments=known, root_agent=root, metrics=metrics, **named)

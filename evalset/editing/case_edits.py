@@ -8,7 +8,7 @@ from pydantic import Field
 
 from evalset.editing.case_parts import Where
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
 
@@ -179,11 +179,12 @@ class MoveCase(Value):
 
 
 class InsertCase(Value):
-    """Take in a case as raw JSON, with what is recorded of it and its review; by default at the end."""
+    """Take in a case as raw JSON, with what is recorded and noted of it and its review; by default at the end."""
 
     kind: Literal["insert_case"] = "insert_case"
     value: JsonObject
     recorded: RecordedCase | None = None
+    note: CaseNote = CaseNote()
     review: CaseReview = NO_REVIEW
     to: int | None = None
 

@@ -239,7 +239,9 @@ class SetWork:
             case RenameCase():
                 self._check_free(edit.eval_id, but=edit.case)
             case NoteCase():
-                after = after._replace(note=CaseNote(text=edit.text, tags=edit.tags))
+                after = after._replace(
+                    note=before.note.model_copy(update={"text": edit.text, "tags": edit.tags})
+                )
             case ReviewCase():
                 after = after._replace(review=edit.review)
             case ReplaceCase():
@@ -260,7 +262,7 @@ class SetWork:
         match edit:
             case InsertCase():
                 return self._with_new(
-                    EditedCase(dict(edit.value), edit.recorded, review=edit.review),
+                    EditedCase(dict(edit.value), edit.recorded, edit.note, edit.review),
                     _eval_id(edit.value),
                     edit.to,
                 )
@@ -404,8 +406,9 @@ def _merged(one: EditedCase, other: EditedCase, edit: MergeCases) -> EditedCase:
     recorded = recordings.merged(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
     text = "\n\n".join(text for text in (one.note.text, other.note.text) if text)
     tags = tuple(dict.fromkeys((*one.note.tags, *other.note.tags)))
+    context = one.note.context if one.note.context is not None else other.note.context
     review = joined_review(one.review, other.review, one.case, other.case)
-    return EditedCase(made, recorded, CaseNote(text=text, tags=tags), review)
+    return EditedCase(made, recorded, CaseNote(text=text, tags=tags, context=context), review)
 
 
 def _joined_rubrics(one: Case, other: Case) -> list[object]:

@@ -22,8 +22,9 @@ from evalset.exporting.judged_turns import judged_turn, with_ids
 from evalset.files.case_text import case_object
 from evalset.files.json_splice import Style
 from evalset.golden_trace.confirmations import without_confirmations
-from evalset.recorded.recording import RecordedCase, RecordedTurn
+from evalset.recorded.recording import CaseNote, RecordedCase, RecordedTurn
 from evalset.recorded.said_steps import answers_given, data_text, ended_data, final_parts, said_steps
+from evalset.recorded.stored_answers import NO_NOTES
 from simulator.base.json_values import copied, same
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import USER_AUTHOR
@@ -45,7 +46,10 @@ class DatasetFile(NamedTuple):
 
 
 def dataset_file(
-    cases: Iterable[EvalCase], environments: Mapping[str, RecordedCase], agents: AgentCards | None
+    cases: Iterable[EvalCase],
+    environments: Mapping[str, RecordedCase],
+    agents: AgentCards | None,
+    notes: Mapping[str, CaseNote] = NO_NOTES,
 ) -> DatasetFile:
     """Write cases as a dataset.
 
@@ -56,6 +60,7 @@ def dataset_file(
         cases: The cases.
         environments: What is recorded of them, by their ids: which agent said what.
         agents: The agents, where they are loaded.
+        notes: What is noted of the cases, by their ids: each turn of one gets its context.
 
     Raises:
         ValueError: A case holds a number that JSON cannot represent.
@@ -64,7 +69,10 @@ def dataset_file(
     written: list[Written] = []
     for case in cases:
         recorded = environments.get(case.eval_id)
-        written += map(_finished, _Writer(case, recorded, agents.agents if agents else {}).cases())
+        context = notes[case.eval_id].context if case.eval_id in notes else None
+        more: Written = {} if context is None else {"context": context}
+        made = _Writer(case, recorded, agents.agents if agents else {}).cases()
+        written += [_finished({**each, **more}) for each in made]
         for loss in _losses(case, recorded):
             losses.setdefault(loss, []).append(case.eval_id)
     ids = [str(each["eval_case_id"]) for each in written]

@@ -199,7 +199,7 @@ def _set_files(eval_set: EvalSet, known: RecordedEnvironment, name: str) -> Iter
 def _dataset(
     cases: Sequence[EvalCase], known: RecordedEnvironment, name: str, agents: AgentCards | None
 ) -> Exported:
-    written = dataset_file(cases, known.cases, agents)
+    written = dataset_file(cases, known.cases, agents, known.notes)
     path = f"{name}{ENDING}"
     files = [ExportedFile(path, written.text)]
     if known.cases or known.notes:

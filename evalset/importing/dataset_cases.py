@@ -53,7 +53,9 @@ _USER = "user"
 _AGENT = ""
 """The author where nobody knows it."""
 _SESSION = ("session_input", "session_inputs")
-_READ = {"eval_case_id", "id", OWN, *FIELDS, *_SESSION}
+_CONTEXT = "context"
+"""The field with the source text that graders hold the responses against; no agent sees it."""
+_READ = {"eval_case_id", "id", OWN, _CONTEXT, *FIELDS, *_SESSION}
 _ASK_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _INTERRUPT_FIELD = "interrupt_id"
 _OF_SCENARIO = {"user_scenario.starting_prompt", "user_scenario.conversation_plan"}
@@ -73,12 +75,14 @@ class DatasetCase(NamedTuple):
         environment: What is recorded of it, where it is a trace.
         is_golden: Whether it is one that was exported, and says of itself what tools answered.
         places: The places of its turns in `eval_cases`, from 0.
+        context: The source text that graders hold the responses against: a text, or a `Content` in JSON; None where it has none.
     """
 
     case: EvalCase
     environment: RecordedCase | None = None
     is_golden: bool = False
     places: tuple[int, ...] = ()
+    context: str | JsonObject | None = None
 
 
 class _Entry(NamedTuple):
@@ -317,23 +321,34 @@ def _queries(events: Iterable[Any]) -> Iterator[Any]:
 
 
 def _read(entries: Sequence[_Entry], missing: _Missing, refuse: Refuses) -> Iterator[DatasetCase]:
-    for read in _ways(entries, missing):
+    for group, read in _ways(entries, missing):
         try:
-            case = read()
+            case = read()._replace(context=_context(group, missing))
         except ImportProblemError as error:
             refuse(entries[0].now_called if entries[0].own else entries[-1].case_id, error)
         else:
             yield case
 
 
-def _ways(entries: Sequence[_Entry], missing: _Missing) -> Iterator[Callable[[], DatasetCase]]:
-    """Yield what reads each of the cases that entries make."""
+def _context(entries: Sequence[_Entry], missing: _Missing) -> str | JsonObject | None:
+    """Return the context of a case: that of its last turn which has one, as a case keeps one only."""
+    told = [given for entry in entries if (given := entry.told.get(_CONTEXT))]
+    read = [given for given in told if isinstance(given, (str, dict))]
+    if any(given != read[-1] for given in told if read) or len(read) < len(told):
+        missing.of(entries[-1].case_id, f"the field `{_CONTEXT}` of other turns is left out")
+    return read[-1] if read else None
+
+
+def _ways(
+    entries: Sequence[_Entry], missing: _Missing
+) -> Iterator[tuple[Sequence[_Entry], Callable[[], DatasetCase]]]:
+    """Yield what reads each of the cases that entries make, with the entries of it."""
     own = entries[0].own
     wanted = own.get("turns", 1)
     is_whole = not entries[0].is_trace and isinstance(own.get("case"), dict) and own.get("turn", 0) == 0
     if is_whole and len(entries) == wanted:
         places = tuple(entry.number for entry in entries)
-        yield lambda: DatasetCase(_restored(entries, missing), is_golden=True, places=places)
+        yield entries, lambda: DatasetCase(_restored(entries, missing), is_golden=True, places=places)
         return
     groups = [entries] if not own else [[entry] for entry in entries]
     for group in groups:
@@ -342,7 +357,7 @@ def _ways(entries: Sequence[_Entry], missing: _Missing) -> Iterator[Callable[[],
                 group[-1].case_id,
                 "other turns of the golden are not in the file, so each turn is read as a case by itself",
             )
-        yield partial(_foreign, group, missing)
+        yield group, partial(_foreign, group, missing)
 
 
 # ---------------------------------------------------------------- what we exported ourselves

@@ -23,7 +23,7 @@ from evalset.files.spool import Spool, SpoolError
 from evalset.golden_trace.scenarios import is_named_by_scenario
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
-from evalset.recorded.recording import RecordedCase, version_of
+from evalset.recorded.recording import CaseNote, RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
 from simulator.base.documents import LIMITS
@@ -37,6 +37,7 @@ class GatheredCase(NamedTuple):
     eval_id: str
     turns: int
     recorded: Span | None
+    note: CaseNote | None = None
 
 
 class Gathered:
@@ -56,6 +57,7 @@ class Gathered:
         self._given = 0
         # By the place of a kept case: which of the given ones it is, what of it follows from that, and where its texts end.
         self._eval_ids: list[str] = []
+        self._notes: list[CaseNote | None] = []
         self._numbers, self._turns, self._versions = array("Q"), array("Q"), array("Q")
         self._ends, self._recordings_end = array("Q"), array("Q")
 
@@ -87,6 +89,7 @@ class Gathered:
         if recorded is not None:
             self.recordings.add(value_text(recorded))
         self._eval_ids.append(case.eval_id)
+        self._notes.append(found.note)
         self._numbers.append(self._given)
         self._turns.append(len(case.conversation or ()))
         self._versions.append(version_of(recorded) if recorded is not None else 0)
@@ -99,6 +102,7 @@ class Gathered:
         while self._numbers and self._numbers[-1] > count:
             for each in (
                 self._eval_ids,
+                self._notes,
                 self._numbers,
                 self._turns,
                 self._versions,
@@ -117,10 +121,10 @@ class Gathered:
     def cases(self) -> Iterator[GatheredCase]:
         """Return what is known of the cases, in the order of the import."""
         start = 0
-        for eval_id, turns, version, stop in zip(
-            self._eval_ids, self._turns, self._versions, self._recordings_end, strict=True
+        for eval_id, turns, version, stop, note in zip(
+            self._eval_ids, self._turns, self._versions, self._recordings_end, self._notes, strict=True
         ):
-            yield GatheredCase(eval_id, turns, Span(start, stop) if version else None)
+            yield GatheredCase(eval_id, turns, Span(start, stop) if version else None, note)
             start = stop
 
     def objects(self, eval_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -199,7 +203,10 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
         for eval_id, case in zip(eval_ids, gathered.cases(), strict=True)
         if case.recorded
     }
-    environment = sidecar_of(writer.path) if recorded else None
+    notes = {
+        eval_id: case.note for eval_id, case in zip(eval_ids, gathered.cases(), strict=True) if case.note
+    }
+    environment = sidecar_of(writer.path) if recorded or notes else None
     if (size := gathered.recordings.size) > LIMITS["recording"]:
         reason = f"the recorded responses of the cases have {size >> 20:,} MB; the limit is {LIMITS['recording'] >> 20} MB"
         raise EvalSetError(writer.path, f"{reason}. Nothing was added. Import fewer cases at once")
@@ -209,7 +216,7 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
     writer.write_objects(eval_ids, lambda: gathered.objects(eval_ids))
     try:
         if environment:
-            put_texts(environment, recorded, gathered.version, gathered.recordings)
+            put_texts(environment, recorded, gathered.version, gathered.recordings, notes)
     except (RecordedEnvironmentError, OSError, SpoolError) as error:
         return added.model_copy(update={"trouble": str(error)})
     return added
@@ -221,12 +228,13 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
 class FoundCase(NamedTuple):
     """A case, and what its environment answered, as far as that is known.
 
-    `digest` is that of the case as it stands in its file, where reviews lie beside it.
+    `digest` is that of the case as it stands in its file, where reviews lie beside it. `note` holds the context that its file gives it.
     """
 
     case: EvalCase
     environment: RecordedCase | None = None
     digest: str = ""
+    note: CaseNote | None = None
 
 
 class Imported(NamedTuple):
@@ -238,6 +246,7 @@ class Imported(NamedTuple):
         problems: In sentences with the place: what was left out or changed, and which answers nobody knows.
         origins: Where each case was found, by the ids: the place, and its id there.
         rewritten: The digests of reviewed cases as an import writes them, by those that they had.
+        notes: The notes of cases that have one, by the ids.
     """
 
     cases: tuple[EvalCase, ...] = ()
@@ -245,6 +254,7 @@ class Imported(NamedTuple):
     problems: tuple[str, ...] = ()
     origins: dict[str, tuple[str, str]] = {}  # noqa: RUF012 - as above
     rewritten: dict[str, str] = {}  # noqa: RUF012 - as above
+    notes: dict[str, CaseNote] = {}  # noqa: RUF012 - as above
 
 
 def _digest(case: EvalCase) -> str:
@@ -311,7 +321,8 @@ class FoundCases:
     def imported(self, problems: Iterable[str]) -> Imported:
         """Return all that was found."""
         known = {each.case.eval_id: each.environment for each in self.found if each.environment}
-        return Imported(tuple(each.case for each in self.found), known, tuple(problems))
+        notes = {each.case.eval_id: each.note for each in self.found if each.note}
+        return Imported(tuple(each.case for each in self.found), known, tuple(problems), notes=notes)
 
 
 def memory_of(file: BinaryIO) -> int:

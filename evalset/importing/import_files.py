@@ -38,7 +38,7 @@ from evalset.importing.gathered import (
 )
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.recording import FORMAT as SIDECAR
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import CaseNote, RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
 from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
@@ -286,7 +286,7 @@ def _of_dataset(source: _Source, outline: JsonOutline, harvest: Harvest) -> Iter
         harvest.tell(source.place, f"the case {case_id!r} is left out: {error}")
 
     for each in dataset_cases(values, lambda words: harvest.tell(source.place, words), refuse):
-        yield each.case, None if each.is_golden else each
+        yield each.case, each
 
 
 def _take_cases(
@@ -300,14 +300,19 @@ def _take_cases(
             harvest.tell(source.place, f"the case {case.eval_id!r}: a time that is no number is left out")
         if stored is not None and case.eval_id in stored.cases:
             environment: RecordedCase | None = stored.case(case.eval_id)
-        elif isinstance(value, DatasetCase):
+        elif isinstance(value, DatasetCase) and not value.is_golden:
             environment = value.environment
         else:
-            known = known_answers(case, _answers_elsewhere(value) if has_answers_elsewhere else ())
+            is_read = isinstance(value, DatasetCase) or not has_answers_elsewhere
+            known = known_answers(case, () if is_read else _answers_elsewhere(value))
             harvest.tell(source.place, *known.problems)
             environment = known.environment
         digest = case_digest(value) if is_reviewed and isinstance(value, dict) else ""
-        harvest.take(source.place, [FoundCase(case, environment, digest)])
+        context = value.context if isinstance(value, DatasetCase) else None
+        if stored is not None and context is None and case.eval_id in stored.notes:
+            context = stored.note(case.eval_id).context
+        note = None if context is None else CaseNote(context=context)
+        harvest.take(source.place, [FoundCase(case, environment, digest, note)])
 
 
 def _with_times(case: EvalCase) -> EvalCase:

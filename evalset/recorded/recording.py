@@ -16,14 +16,14 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 8
+VERSION = 9
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
-_WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS = 6, 7, 8
+_WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS, _WITH_CONTEXT = 6, 7, 8, 9
 
 
 class Author(Value):
@@ -321,10 +321,20 @@ def unknown_words(unknown: Sequence[str]) -> tuple[str, ...]:
 
 
 class CaseNote(Value):
-    """What people say of a case: a text for readers, and tags to find it by."""
+    """What people say of a case: a text for readers, and tags to find it by.
+
+    `context` is the source text of a dataset's case, a text or a `Content` in JSON: graders hold the responses against it, and no agent
+    sees it.
+    """
 
     text: str = ""
     tags: tuple[str, ...] = ()
+    context: str | JsonObject | None = None
+
+    @property
+    def version(self) -> int:
+        """The version of the oldest file that can hold the note."""
+        return 1 if self.context is None else _WITH_CONTEXT
 
 
 class RecordedEnvironment(Value):
@@ -340,7 +350,8 @@ class RecordedEnvironment(Value):
     @property
     def version(self) -> int:
         """The version that its file has: the oldest whose readers understand all that it holds."""
-        return max(map(version_of, self.cases.values()), default=1)
+        of_notes = (note.version for note in self.notes.values())
+        return max((*map(version_of, self.cases.values()), *of_notes), default=1)
 
 
 def version_of(case: RecordedCase) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from pydantic import ValidationError
@@ -27,6 +28,7 @@ from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.validation_words import validated
 
 _LISTED = ("cases", "notes")
+NO_NOTES: Mapping[str, CaseNote] = MappingProxyType({})
 
 
 class Stored:
@@ -129,13 +131,20 @@ def stored_recordings(path: Path) -> Iterator[Stored]:
         yield stored
 
 
-def put_texts(path: Path, cases: Mapping[str, Span], version: int, spool: Spool) -> None:
-    """Add cases to a recorded environment, or replace those of the same ids; the file is made where there is none.
+def put_texts(
+    path: Path,
+    cases: Mapping[str, Span],
+    version: int,
+    spool: Spool,
+    new_notes: Mapping[str, CaseNote] = NO_NOTES,
+) -> None:
+    """Add cases and notes to a recorded environment, or replace those of the same ids; the file is made where there is none.
 
     Args:
         path: The file.
         cases: Where the text of each stands in the spool, as `value_text` writes it.
         version: The version of a file that can hold them.
+        new_notes: The notes.
         spool: The texts; those that are in the file already are added for the time of the call.
 
     Raises:
@@ -146,7 +155,7 @@ def put_texts(path: Path, cases: Mapping[str, Span], version: int, spool: Spool)
 
     def pieces(source: Path | None) -> Iterable[bytes]:
         spool.cut(size)
-        everything, notes, newest = dict(cases), dict[str, Span](), version
+        everything, held, newest = dict(cases), dict[str, CaseNote](), version
         if source is not None:
             with stored_recordings(source) as stored:
                 for eval_id in stored.cases:
@@ -154,7 +163,10 @@ def put_texts(path: Path, cases: Mapping[str, Span], version: int, spool: Spool)
                         case = stored.case(eval_id)
                         newest = max(newest, version_of(case))
                         everything[eval_id] = spool.add(value_text(case))
-                notes = {eval_id: spool.add(value_text(stored.note(eval_id))) for eval_id in stored.notes}
+                held = {eval_id: stored.note(eval_id) for eval_id in stored.notes if eval_id not in new_notes}
+        held |= new_notes
+        newest = max((newest, *(note.version for note in held.values())))
+        notes = {eval_id: spool.add(value_text(note)) for eval_id, note in held.items()}
         return file_pieces(newest, everything, notes, spool.read)
 
     replace_environment(path, pieces)

@@ -12,6 +12,8 @@ import pytest
 from google.genai import types
 
 from evalset import export_cases, import_cases
+from evalset.recorded.recording import CaseNote
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.ending import Ends
 from tests.evalset.golden_trace.traces import calls, roles, text
 from tests.evalset.golden_trace.traces import turns as turns_of
@@ -277,6 +279,27 @@ def test_each_field_that_an_eval_case_has_no_place_for_is_named(path: Path) -> N
         "rubric_groups[*].rubrics[*].importance",
         "user_scenario.test_case_title",
     }
+
+
+@pytest.mark.parametrize("context", ["Lamps cost 5.", said("Lamps cost 5.")])
+@pytest.mark.parametrize("is_trace", [False, True])
+def test_the_context_of_a_case_is_kept_for_its_graders(
+    path: Path, tmp_path: Path, ends: Ends, context: Any, is_trace: bool
+) -> None:
+    """Beside the set, as no agent sees it; an export writes it again, also after an import of the set, and where nothing is recorded."""
+    case = a_trace() if is_trace else {"eval_case_id": "traced", "prompt": said("Hi.")}
+    written(path, {**case, "context": context}, {**case, "eval_case_id": "bare"})
+    first, second = tmp_path / "one.evalset.json", tmp_path / "two.evalset.json"
+    told = ends(0, "import", path, "--out", first).err
+    assert "`context`" not in told
+    ends(0, "import", first, "--out", second)
+    assert read_environment(sidecar_of(second)).notes == {"traced": CaseNote(context=context)}
+    ends(0, "export", second, "--form", "dataset", "--out", tmp_path / "out")
+    (exported,) = (tmp_path / "out").glob("*-dataset.json")
+    cases = {each["eval_case_id"]: each for each in json.loads(exported.read_text())["eval_cases"]}
+    assert (cases["traced"]["context"], "context" in cases["bare"]) == (context, False)
+    again = import_cases(exported)
+    assert again.notes == {"traced": CaseNote(context=context)}
 
 
 FINE = {"eval_case_id": "fine", "prompt": said("Hi.")}
