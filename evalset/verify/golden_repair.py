@@ -309,9 +309,33 @@ def _in_order_of(before: Any, now: Any) -> Any:
             names = [*(name for name in before if name in now), *(name for name in now if name not in before)]
             return {name: _in_order_of(before.get(name), now[name]) for name in names}
         case list(), list():
-            return [_in_order_of(*pair) for pair in zip(chain(before, repeat(None)), now, strict=False)]
+            known = {name: each for each in before if (name := _identity(each))}
+            placed = (None if _identity(each) else each for each in chain(before, repeat(None)))
+            return [
+                _in_order_of(known.get(_identity(each), held), each)
+                for held, each in zip(placed, now, strict=False)
+            ]
         case _:
             return now
+
+
+def _identity(value: Any) -> tuple[object, ...]:
+    """Return by what a call, a response, a part with one, or an event with such parts is known wherever it moves; nothing for anything else."""
+    match value:
+        case {"id": str(call_id), "name": str(), **more}:
+            return "response" if "response" in more else "call", call_id
+        case (
+            {"function_call": dict(inside)}
+            | {"functionCall": dict(inside)}
+            | {"function_response": dict(inside)}
+            | {"functionResponse": dict(inside)}
+        ):
+            return _identity(inside)
+        case {"content": dict(content)}:
+            named = [name for part in parts_of(content) if (name := _identity(part))]
+            return ("event", *named) if named else ()
+        case _:
+            return ()
 
 
 def _events(invocation: JsonObject) -> list[JsonObject]:
@@ -328,13 +352,19 @@ def _known_ids(golden: JsonObject, happened: JsonObject) -> Mapping[str, str]:
         a, b = theirs[one], ours[other]
         return a.name == b.name and same(arguments_of(a), arguments_of(b))
 
-    rows = aligned(len(theirs), len(ours), alike, "exact")
-    pairs = [
-        (theirs[row.golden], ours[row.actual])
-        for row in rows
-        if row.golden is not None and row.actual is not None
-    ]
-    return {ours.id: own.id for own, ours in pairs if own.id and ours.id and own.name == ours.name}
+    partners = matched(len(theirs), len(ours), alike)
+    left = [place for place in range(len(theirs)) if place not in partners]
+    made = [place for place in range(len(ours)) if place not in partners.values()]
+    named = aligned(
+        len(left), len(made), lambda one, other: theirs[left[one]].name == ours[made[other]].name, "exact"
+    )
+    partners |= {
+        left[row.golden]: made[row.actual]
+        for row in named
+        if row.alike and row.golden is not None and row.actual is not None
+    }
+    pairs = [(theirs[golden].id, ours[actual].id) for golden, actual in partners.items()]
+    return {run: own for own, run in pairs if own and run}
 
 
 def _portable(event: JsonObject, ids: Mapping[str, str]) -> JsonObject:
@@ -422,7 +452,8 @@ def _recorded_after(recorded: RecordedCase, result: RunResult) -> RecordedCase:
         _recorded_turn(before, happened, result, number, recorded)
         for number, (before, happened) in enumerate(zip(recorded.turns, result.turns, strict=False))
     ]
-    return recorded.model_copy(update={"turns": tuple(turns), "final_state": copied(result.final_state)})
+    state = _in_order_of(recorded.final_state, copied(result.final_state))
+    return recorded.model_copy(update={"turns": tuple(turns), "final_state": state})
 
 
 def _recorded_turn(
@@ -439,7 +470,10 @@ def _recorded_turn(
         )
 
     partners = matched(len(own), len(asked), alike)
-    kept = {id(own[place]): arguments_of(asked[other]) for place, other in partners.items()}
+    kept = {
+        id(own[place]): _in_order_of(own[place].arguments, arguments_of(asked[other]))
+        for place, other in partners.items()
+    }
     names = {call.name for call in asked}
     calls = [
         call if call.within else call.model_copy(update={"arguments": kept[id(call)]})
@@ -453,8 +487,39 @@ def _recorded_turn(
         unheard = [
             model for model in before.models if model.within and (model.agent, model.within) not in heard
         ]
-        models = (*happened.models, *unheard)
+        models = (*_as_recorded_before(before.models, happened.models), *unheard)
     return before.model_copy(update={"calls": (*calls, *made), "models": models})
+
+
+def _as_recorded_before(
+    before: Sequence[RecordedModelTurn], now: Sequence[RecordedModelTurn]
+) -> Iterator[RecordedModelTurn]:
+    """Yield the model turns of a run: one that says what a recorded one says as it was recorded, wherever it moves."""
+    left = [model for model in before if not model.put_off]
+    known = matched(len(left), len(now), lambda one, other: _said_by(left[one]) == _said_by(now[other]))
+    places = {other: place for place, other in known.items()}
+    others = [model for place, model in enumerate(left) if place not in known]
+    calls = [part for model in others for part in _parts_in(model) if _call_in(part)]
+    for place, model in enumerate(now):
+        yield left[places[place]] if place in places else _with_recorded_calls(model, calls)
+
+
+def _with_recorded_calls(model: RecordedModelTurn, calls: list[JsonObject]) -> RecordedModelTurn:
+    """Return a model turn whose calls are written as they were recorded; each of those is taken once."""
+
+    def part_of(part: JsonObject) -> JsonObject:
+        found = next((each for each in calls if _call_in(part) and _essence(each) == _essence(part)), None)
+        if found is not None:
+            calls.remove(found)
+        return part if found is None else found
+
+    def response_of(response: JsonObject) -> JsonObject:
+        content: Any = response.get("content")
+        if not parts_of(content):
+            return response
+        return {**response, "content": {**content, "parts": [part_of(part) for part in parts_of(content)]}}
+
+    return model.model_copy(update={"responses": tuple(response_of(each) for each in model.responses)})
 
 
 def _say_the_same(one: Sequence[RecordedModelTurn], other: Sequence[RecordedModelTurn]) -> bool:
@@ -462,15 +527,23 @@ def _say_the_same(one: Sequence[RecordedModelTurn], other: Sequence[RecordedMode
 
 
 def _said(models: Sequence[RecordedModelTurn]) -> Iterator[str]:
-    for model in models:
-        if not model.put_off:
-            parts = [part for response in model.responses for part in parts_of(response.get("content"))]
-            yield canonical([model.agent, list(model.within), [_essence(part) for part in parts]])
+    return (_said_by(model) for model in models if not model.put_off)
+
+
+def _said_by(model: RecordedModelTurn) -> str:
+    return canonical([model.agent, list(model.within), [_essence(part) for part in _parts_in(model)]])
+
+
+def _parts_in(model: RecordedModelTurn) -> Iterator[JsonObject]:
+    return (part for response in model.responses for part in parts_of(response.get("content")))
+
+
+def _call_in(part: JsonObject) -> Any:
+    return part.get("functionCall") or part.get("function_call")
 
 
 def _essence(part: JsonObject) -> Any:
-    call: Any = part.get("functionCall") or part.get("function_call")
-    if isinstance(call, dict):
+    if isinstance(call := _call_in(part), dict):
         return [call.get("name"), call.get("args") or {}]
     return {key: value for key, value in part.items() if key not in {"thoughtSignature", "thought_signature"}}
 

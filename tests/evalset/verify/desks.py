@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import sidecar_of
@@ -33,7 +33,10 @@ TWO_TURNS = ("check A, check B; note A; advisor visas", "check C; wipe C")
 
 
 def recorded_set(
-    folder: Path, cases: dict[str, Sequence[str]], answers: dict[str, Any] | None = None
+    folder: Path,
+    cases: dict[str, Sequence[str]],
+    answers: dict[str, Any] | None = None,
+    form: Literal["intermediate_data", "invocation_events"] = "intermediate_data",
 ) -> Path:
     """Record an eval set: the queries of each case by its id; the digests of the tools too."""
     write_desk(folder / "played")
@@ -41,7 +44,7 @@ def recorded_set(
     eval_set = folder / "desk.evalset.json"
     for eval_id, queries in cases.items():
         simulation = played(agent, queries, {**ANSWERS, **(answers or {})})
-        keep(simulation, eval_set, eval_id)
+        keep(simulation, eval_set, eval_id, form=form)
         facts = [fact for _, fact in simulation.journal.path()]
         record(eval_set, eval_id, simulation.session, facts, agent.root_agent)
     return eval_set

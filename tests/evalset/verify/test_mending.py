@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -79,6 +79,51 @@ def test_what_is_accepted_passes_with_either_models(
     first, first_then = (case["conversation"][0]["intermediate_data"]["tool_uses"][0] for case in (one, then))
     assert json.dumps(first) == json.dumps(first_then)  # with its own id, and its fields in their order
     assert divergence_of(run).action == "accept"
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+def test_accepting_another_order_changes_the_order_alone(
+    tmp_path: Path, form: Literal["intermediate_data", "invocation_events"]
+) -> None:
+    """Calls and responses keep their ids and stand as they were written; so do the recorded model turns that say the same."""
+    answers = {
+        "check": {"status": "ok", "at": 5, "by": "Ada"},
+        "wipe": {"by": "Bo", "status": "gone", "at": 6},
+    }
+    queries = ("check A, check B; note A; wipe A; wipe B", "check C; wipe C")
+    eval_set = recorded_set(tmp_path / "kept", {"two": queries}, {**answers, "confirmed": True}, form)
+    before = json.loads(eval_set.read_text()), json.loads(sidecar_of(eval_set).read_text())
+    changed = agents(tmp_path, ('query.split(";")', 'query.split(";")[::-1]'))
+    run = the_run(verify(eval_set, agents_dir=changed))
+    assert not run.passed
+    accept(eval_set, "two", run)
+    after = json.loads(eval_set.read_text()), json.loads(sidecar_of(eval_set).read_text())
+    ways = [[called(turn) for turn in each[0]["eval_cases"][0]["conversation"]] for each in (before, after)]
+    assert ways[0] != ways[1]
+    assert [sorted(each) for each in ways[0]] == [sorted(each) for each in ways[1]]
+    models, then = (
+        [
+            json.dumps(model)
+            for turn in each[1]["cases"]["two"]["turns"]
+            for model in turn["models"]
+            if "text" not in str(model)
+        ]
+        for each in (after, before)
+    )
+    assert sorted(models) == sorted(then)
+    assert after[1]["cases"]["two"]["turns"][0]["calls"] == before[1]["cases"]["two"]["turns"][0]["calls"]
+    assert verify(eval_set, agents_dir=changed, models="recorded").status == "passed"
+
+
+def called(turn: dict[str, Any]) -> list[str]:
+    """Return the calls and responses of a turn as they are written, in their order."""
+    data = turn["intermediate_data"]
+    events = data.get("invocation_events") or ()
+    parts = [json.dumps(part) for event in events for part in event["content"]["parts"]]
+    return [
+        *parts,
+        *(json.dumps(each) for name in ("tool_uses", "tool_responses") for each in data.get(name) or ()),
+    ]
 
 
 def test_accepting_takes_the_arguments_that_were_tolerated(kept: Path, tmp_path: Path) -> None:
