@@ -12,6 +12,8 @@ import streamlit as st
 
 from app.evalsets.cases.case_fields import part_of
 from app.evalsets.cases.case_forms import OpenPart, begin, end, form_of
+from app.evalsets.cases.case_search import written
+from app.evalsets.cases.cases_tab import chosen
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.seen_sets import NOT_BEHIND, Behind, check_fits, look
 from app.evalsets.set_context import (
@@ -210,7 +212,7 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
         case OpenCase(key=key):
             # Another table, so that the line that was selected is not chosen again on the way back.
             page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
-            page_state.show_case(key)
+            page_state.show_case(key, None if _case(scene) else written(chosen()))
         case EditPart():
             _edit_part(asked, scene)
         case ApplyEdits():

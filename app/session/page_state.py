@@ -25,11 +25,11 @@ _SESSION = "session"
 _SHARED = "shared"
 _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
-_SET, _CASE, _FORM = "set", "case", "form"
+_SET, _CASE, _FORM, _SEARCH = "set", "case", "form", "search"
 _DOCUMENT = "document"
 Part: TypeAlias = Literal["tab", "part"]
 """A choice between views that stands in the address: of a page, and of a tab of it."""
-_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _FORM, _DOCUMENT, *get_args(Part))
+_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _FORM, _SEARCH, _DOCUMENT, *get_args(Part))
 """All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
@@ -51,6 +51,7 @@ Flag: TypeAlias = Literal[
     "case_seen",
     "cases_drawn",
     "cases_found",
+    "cases_restored",
     "changed",
     "changed_elsewhere",
     "context_fold",
@@ -218,10 +219,23 @@ def show_sets(path: str | None = None, case: str | None = None) -> None:
     _leave_for({_PAGE: _SETS, _SET: path, _CASE: case if path is not None else None})
 
 
-def show_case(key: str | None) -> None:
-    """Show a case of the set in the address, or all of them; call `st.rerun` after."""
+def show_case(key: str | None, found_by: str | None = None) -> None:
+    """Show a case of the set in the address, or all of them; call `st.rerun` after.
+
+    Args:
+        key: The case; None for all.
+        found_by: The search of the list that it was found in; None for that in the address.
+    """
     put("part_failed", None)
-    _name({_CASE: key, _FORM: (get("case_forms") or {}).get(key)})
+    kept = (search() if found_by is None else found_by) or None
+    put("cases_restored", kept if key is None else None)
+    form_there = (get("case_forms") or {}).get(key)
+    _name({_CASE: key, _FORM: form_there, _SEARCH: kept if key is not None else None})
+
+
+def search() -> str:
+    """Return the search of the list of cases that the address of a case keeps, as it is written there."""
+    return st.query_params.get(_SEARCH) or ""
 
 
 def form() -> str | None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, comment_name, name_of, part_of
 from app.evalsets.cases.case_forms import OpenPart
+from app.evalsets.cases.case_search import found_keys
 from app.evalsets.cases.part_panel import part_editor
 from app.evalsets.cases.review_panel import (
     STATUS_COLORS,
@@ -101,9 +102,8 @@ def _agent(scene: SetContext, key: str) -> str:
 def _order(scene: SetContext, key: str) -> Sequence[str]:
     """Return the cases to go through: those that were found in the table, in its order, if the case is one of them."""
     keys = scene.work.state.order
-    path, *found = page_state.get("cases_found") or [""]
     there = set(keys)
-    left = [each for each in found if each in there] if path == str(scene.path) else []
+    left = [each for each in found_keys(scene) if each in there]
     return left if key in left else keys
 
 

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from app.evalsets.cases.case_search import (
+    KINDS,
+    NO_STATUS,
+    ORDERS,
+    TURNS,
+    matching,
+    narrowing,
+    read,
+    remember,
+    results_of,
+    sorted_rows,
+)
 from app.evalsets.cases.review_panel import STATUS_WORDS, review_words
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.download_panel import csv_button
 from app.evalsets.set_context import OpenCase, SetCommand, SetContext
-from app.evalsets.workspace import Workspace, workspaces
+from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.session import page_state
 from evalset.editing.opened_set import CaseRow
-from evalset.kept_runs.run_files import runs_folder
 
 if TYPE_CHECKING:
     from app.evalsets.run.last_results import LastResult
@@ -25,18 +36,9 @@ _LOW = 12
 """So many rows have room in a window; a table of more scrolls."""
 
 _MOST_OPTIONS = 200
-_TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
-_NONE = "none"
-_SORT = "case_sort"
+_START = "case_"
 _IN_ADDRESS: Any = {"label_visibility": "collapsed", "persist_state": "session", "bind": "query-params"}
 """Of each filter: a copied link keeps what was chosen."""
-_ORDERS: dict[str, Callable[[CaseRow], Any]] = {
-    "Case": lambda row: row.eval_id.casefold(),
-    "First message": lambda row: row.query.casefold(),
-    "Turns": lambda row: row.turns,
-}
-_WORST_FIRST = ("failed", "error", "skipped", "stopped", "passed", None)
-_KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "With notes")
 
 
 def cases_tab(scene: SetContext) -> SetCommand | None:
@@ -45,9 +47,12 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
     if not rows:
         st.caption("No cases yet. Play a session and export it into this set.")
         return None
-    results = _results(scene, rows)
-    found = _sorted(scene, _filtered(scene, rows), results)
-    page_state.put("cases_found", [str(scene.path), *(row.key for row in found)])
+    _hand_back()
+    results = results_of(scene, rows)
+    _filters(scene, rows)
+    search = chosen()
+    found = sorted_rows(scene, matching(scene, rows, search), results, search)
+    remember(scene, found)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
         of = f" of {len(rows):,}" if len(found) < len(rows) else ""
         many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
@@ -71,14 +76,16 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
     return _table(scene, shown, results)
 
 
-def _results(scene: SetContext, rows: Sequence[CaseRow]) -> Mapping[str, LastResult]:
-    """Return the last result of each case that was ever run, by its id."""
-    workspace = workspaces().of(scene.owner, scene.path)
-    if not (workspace.jobs or runs_folder(scene.path).is_dir()):
-        return {}
-    from app.evalsets.run.last_results import last_results  # noqa: PLC0415 - not before something was run
+def chosen() -> dict[str, Any]:
+    """Return the search and filters that the inputs of the list hold."""
+    return narrowing(lambda name: st.session_state.get(_START + name))
 
-    return {one.eval_id: one for one in last_results(workspace, [row.eval_id for row in rows])}
+
+def _hand_back() -> None:
+    """Let the inputs of the list, which are drawn next, hold the search of the case that was left."""
+    for name, value in read(str(page_state.get("cases_restored") or "")).items():
+        st.session_state[_START + name] = value
+    page_state.put("cases_restored", None)
 
 
 def _table(
@@ -127,53 +134,40 @@ def _line(scene: SetContext, row: CaseRow, results: Mapping[str, LastResult]) ->
     }
 
 
-def _filtered(scene: SetContext, rows: list[CaseRow]) -> list[CaseRow]:
+def _filters(scene: SetContext, rows: list[CaseRow]) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="case_filters"):
-        words = st.text_input(
+        st.text_input(
             "Search cases",
             key="case_search",
             placeholder="Search cases",
             icon=":material/search:",
             **_IN_ADDRESS,
         )
-        tools = _choices("Tools", "case_tools", (row.tools for row in rows))
-        agents = _choices("Agents", "case_agents", (row.agents for row in rows))
-        tags = _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))
-        reviews = _reviews(scene)
-        length = st.selectbox(
+        _choices("Tools", "case_tools", (row.tools for row in rows))
+        _choices("Agents", "case_agents", (row.agents for row in rows))
+        _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))
+        _reviews(scene)
+        st.selectbox(
             "Length",
-            list(_TURNS),
+            list(TURNS),
             key="case_turns",
             **_IN_ADDRESS,
         )
-        kinds = st.multiselect(
+        st.multiselect(
             "Kind",
-            _KINDS,
+            KINDS,
             key="case_kinds",
             placeholder="Kind",
             **_IN_ADDRESS,
         )
         _sort_choice()
-    wanted = (words or "").casefold().split()
-    least, most = _TURNS[length or "Any length"]
-    return [
-        row
-        for row in rows
-        if (not wanted or scene.work.says(row.key, wanted))
-        and (not tools or not set(tools).isdisjoint(row.tools))
-        and (not agents or not set(agents).isdisjoint(row.agents))
-        and (not tags or not set(tags).isdisjoint(scene.work.note(row.key).tags))
-        and (not reviews or (scene.work.review(row.key).status or _NONE) in reviews)
-        and (length == "Any length" or least <= row.turns <= most)
-        and all(_is(scene, row, kind) for kind in kinds)
-    ]
 
 
 def _sort_choice() -> None:
     st.selectbox(
         "Sort by",
-        ("File order", *_ORDERS, "Review", "Result"),
-        key=_SORT,
+        ORDERS,
+        key="case_sort",
         format_func=lambda order: f"Sort: {order.lower()}",
         **_IN_ADDRESS,
         help="Sorts all cases that were found, on all pages",
@@ -188,25 +182,16 @@ def _result_words(scene: SetContext, result: LastResult | None) -> str:
     return result_words(result, unsaved=scene.work.is_edited)
 
 
-def _sorted(scene: SetContext, rows: list[CaseRow], results: Mapping[str, LastResult]) -> list[CaseRow]:
-    """Bring all that was found into the order that was chosen; by their results, what did not pass comes first."""
-    chosen = st.session_state.get(_SORT)
-    if chosen == "Result":
-        status = {eval_id: one.status for eval_id, one in results.items()}
-        return sorted(rows, key=lambda row: _WORST_FIRST.index(status.get(row.eval_id)))
-    if chosen == "Review":
-        return sorted(rows, key=lambda row: review_words(scene.work, row.key))
-    by = _ORDERS.get(chosen or "")
-    return sorted(rows, key=by) if by else rows
-
-
-def _reviews(scene: SetContext) -> list[str]:
+def _reviews(scene: SetContext) -> None:
     """Draw the filter by status, where some case has one."""
     held = [each.review for each in scene.work.state.held.values()]
     if not any(review.status for review in (*scene.work.reviews.reviews.values(), *held)):
-        return []
-    words: dict[str, str] = {status: STATUS_WORDS[status] for status in STATUS_WORDS} | {_NONE: "No status"}
-    return st.multiselect(
+        st.session_state.pop("case_reviews", None)
+        return
+    words: dict[str, str] = {status: STATUS_WORDS[status] for status in STATUS_WORDS} | {
+        NO_STATUS: "No status"
+    }
+    st.multiselect(
         "Review",
         list(words),
         key="case_reviews",
@@ -221,15 +206,16 @@ def _notes(scene: SetContext) -> list[Any]:
     return [*scene.work.beside.notes.values(), *held]
 
 
-def _choices(name: str, key: str, found: Any) -> list[str]:
+def _choices(name: str, key: str, found: Any) -> None:
     """Draw a filter by words that the cases have, where there are some."""
     options = sorted({each for several in found for each in several if each})[:_MOST_OPTIONS]
     if not options:
-        return []
+        st.session_state.pop(key, None)
+        return
     chosen = st.session_state.get(key)
     if chosen and not set(chosen) <= set(options):
         st.session_state[key] = [each for each in chosen if each in options]
-    return st.multiselect(
+    st.multiselect(
         name,
         options,
         key=key,
@@ -237,23 +223,6 @@ def _choices(name: str, key: str, found: Any) -> list[str]:
         placeholder=name,
         **_IN_ADDRESS,
     )
-
-
-def _is(scene: SetContext, row: CaseRow, kind: str) -> bool:
-    match kind:
-        case "Conversations":
-            return not row.is_scenario
-        case "Scenarios":
-            return row.is_scenario
-        case "Recorded":
-            return scene.work.is_recorded(row.key)
-        case "Not recorded":
-            return not scene.work.is_recorded(row.key)
-        case "With rubrics":
-            return row.rubrics > 0
-        case _:
-            note = scene.work.note(row.key)
-            return bool(note.text or note.tags)
 
 
 # The line above a table of results: words to be found in it, and a choice of what each line is.

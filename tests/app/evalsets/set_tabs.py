@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
@@ -25,19 +27,21 @@ acknowledge()
 """
 
 
-def on_set(path: Path, case: str | None = None) -> Tab:
-    """Open the page of a set, or of a case of it."""
-    return Tab(page="sets", set=str(path), case=case) if case else Tab(page="sets", set=str(path))
+def on_set(path: Path, case: str | None = None, **more: str) -> Tab:
+    """Open the page of a set, or of a case of it; `more` stands in the address, too."""
+    return tab_at({"set": str(path), "case": case or "", **more})
+
+
+def tab_at(place: Mapping[str, str]) -> Tab:
+    """Open a tab at a place of the eval sets."""
+    more: dict[str, Any] = {name: value for name, value in place.items() if value}
+    return Tab(**{"page": "sets", **more})
 
 
 def same_address(tab: Tab) -> Tab:
     """Open a tab at the address of another, as a refresh or a copied link does."""
-    return Tab(
-        **{
-            name: value[0] if isinstance(value, list) else value
-            for name, value in tab.app.query_params.items()
-        }
-    )
+    named = tab.app.query_params.items()
+    return tab_at({name: value[0] if isinstance(value, list) else value for name, value in named})
 
 
 def settled(tab: Tab, path: Path) -> Tab:

@@ -91,6 +91,20 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "2 of 3 cases" in copied.words
 
 
+def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
+    """A tab at its address has the same place among the cases, and the list the same search; what no filter knows is left out."""
+    path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
+    tab = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case")
+    tab.app.session_state[tab.key("cases_table_")] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    tab.run()
+    assert "1 of 2" in same_address(tab).words
+    of_case = on_set(path, "one", search="search=bern&sort=Case&kinds=none&reviews=approved&reviews=none")
+    assert "1 of 2" in of_case.words
+    assert "1 of 2" in same_address(of_case.click("case_after").click("case_before")).words
+    assert "2 of 3 cases" in of_case.click("case_back").words
+    assert of_case.app.selectbox(key="case_sort").value == "Case"
+
+
 def test_an_upload_is_removed_and_a_path_is_typed_in_the_list(path: Path) -> None:
     """The list offers to remove an upload alone, behind a second click. A path is typed as it stands in the agents' folder.
 
