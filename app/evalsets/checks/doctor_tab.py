@@ -207,6 +207,10 @@ def _was_written(done: Changes) -> None:
     if written:
         st.success(f"{_files(len(written))} changed. Backups:", icon=":material/check:")
         st.code(literal("\n".join(str(copy) for copy in done.copies)), language=None, wrap_lines=True)
+        fixed = [finding for change in written for finding in change.mended]
+        if fixed:
+            st.caption("Fixed:")
+            st.code(literal(sentences(fixed[:_MOST_SENTENCES])), language=None, wrap_lines=True)
     elif not done.problems:
         st.caption("Nothing was left to change.")
 

@@ -150,7 +150,7 @@ def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:
 
 
 def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None:
-    """Its page says why, and has the doctor; after the mend the same address shows the cases."""
+    """Its page says why, and has the doctor; after the mend the set opens there, with the backup, what was fixed and what remains."""
     sound = eval_set.read_bytes()
     eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
     tab = Tab(page="sets", set=str(eval_set))
@@ -162,7 +162,11 @@ def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None
         if button:
             tab.click(tab.key(button))
     assert eval_set.read_bytes() == sound
-    assert tab.has("set_tab")
+    assert tab.app.segmented_control(key="set_tab").value == "Doctor"
+    (copy,) = eval_set.parent.glob("*.bak")
+    assert str(copy) in tab.literal
+    assert "byte order mark" in tab.literal
+    assert tab.keys("doctor_counts")
     edited_sets().clear()
 
 
