@@ -127,7 +127,7 @@ def _outcome(last: LastRun, draw: DrawsDivergence) -> bool:
     if last.status == "passed":
         st.success(
             "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same responses and ends "
-            f"in the same state. Last run: {last.at}.",
+            f"in the same state.{last.at}",
             icon=":material/verified:",
         )
         return False
@@ -142,7 +142,7 @@ def _failed(last: LastRun, draw: DrawsDivergence) -> None:
         problem("The case could not be replayed.", case.error)
         return
     st.error(
-        f"The replay with the recorded responses differs from the case. Last run: {last.at}.",
+        f"The replay with the recorded responses differs from the case.{last.at}",
         icon=":material/difference:",
     )
     if last.why:

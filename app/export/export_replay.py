@@ -26,7 +26,7 @@ class LastRun(NamedTuple):
 
     Attributes:
         status: Its status.
-        at: When that was known, in words.
+        at: When that was known, in a sentence; empty where it was just written.
         case: All of its result; None of a kept run.
         why: Why it did not pass, in a line, where a kept run says so.
         changes: What has changed since, in words.

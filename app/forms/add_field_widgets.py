@@ -13,12 +13,14 @@ from app.forms.safe_labels import literal
 from app.forms.value_shapes import FIRST_VALUES, Way, name_problem
 from app.forms.widget_store import KeptInputs
 
+_OTHERS = "first fix the fields that are marked in the form"
+
 
 def add_field(
     kept: KeptInputs,
     form: str,
     objects: Mapping[Way, Sequence[str]],
-    on_add: Callable[[Way, str, JsonValue], None],
+    on_add: Callable[[Way, str, JsonValue], bool],
 ) -> None:
     """Draw it.
 
@@ -26,16 +28,15 @@ def add_field(
         kept: Keeps the inputs.
         form: The name of the form, which becomes another with each field that is added.
         objects: The names of the fields of each object that can get one, by the way to it; at least one.
-        on_add: Is called with the way to an object, and the name and the first value of its new field.
+        on_add: Is called with the way to an object, and the name and the first value of its new field; says whether it was added.
     """
     kinds, ways = list(FIRST_VALUES), list(objects)
     with st.popover("Add field", icon=":material/add:", type="tertiary", key=kept.key(f"{form}:add_menu")):
-        name = st.text_input("Field name", key=kept.widget(f"{form}:add_name", ""), on_change="ignore") or ""
+        st.text_input("Field name", key=kept.widget(f"{form}:add_name", ""), on_change="ignore")
         with place():
-            if kept.value(f"{form}:add_tried") and (
-                wrong := name_problem(name, objects[_to(kept, form, ways)])
-            ):
-                problem_line(wrong)
+            if kept.value(f"{form}:add_tried"):
+                wrong = name_problem(_name(kept, form), objects[_to(kept, form, ways)])
+                problem_line(wrong or _OTHERS)
         st.selectbox("Kind", kinds, key=kept.widget(f"{form}:add_kind", kinds[0]))
         if len(ways) > 1:
             key = kept.widget(f"{form}:add_where", 0)
@@ -47,6 +48,10 @@ def add_field(
             on_click=_add,
             args=(kept, form, objects, on_add),
         )
+
+
+def _name(kept: KeptInputs, form: str) -> str:
+    return str(kept.value(f"{form}:add_name") or "").strip()
 
 
 def _words(way: Way) -> str:
@@ -63,10 +68,9 @@ def _add(
     kept: KeptInputs,
     form: str,
     objects: Mapping[Way, Sequence[str]],
-    on_add: Callable[[Way, str, JsonValue], None],
+    on_add: Callable[[Way, str, JsonValue], bool],
 ) -> None:
-    name, way = str(kept.value(f"{form}:add_name") or "").strip(), _to(kept, form, list(objects))
-    if name_problem(name, objects[way]):
+    name, way = _name(kept, form), _to(kept, form, list(objects))
+    first = FIRST_VALUES[str(kept.value(f"{form}:add_kind") or next(iter(FIRST_VALUES)))]
+    if name_problem(name, objects[way]) or not on_add(way, name, first):
         kept.put(f"{form}:add_tried", value=True)
-    else:
-        on_add(way, name, FIRST_VALUES[str(kept.value(f"{form}:add_kind") or next(iter(FIRST_VALUES)))])

@@ -354,7 +354,7 @@ class FieldDrawer:
                 self._other(field, row_seed(field, seed, row), f"{array}:{row}", (*place.path, "", at))
                 self._remove_button("field", array, rows, row)
         st.button(
-            "Add field",
+            "Add name and value",
             key=self._kept.key(f"{array}:add"),
             icon=":material/add:",
             type="tertiary",

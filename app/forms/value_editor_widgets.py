@@ -195,10 +195,12 @@ class ValueEditor:
                 st.caption("No fields yet.")
             add_field(self._kept, self._form_name(), objects, self._add_field)
 
-    def _add_field(self, way: Way, name: str, first: JsonValue) -> None:
-        """Add a field to an object; where an input says nothing usable, that is marked first."""
-        if self._is_filled(None):
-            self.begin(with_field(self._reading().value, way, name, first))
+    def _add_field(self, way: Way, name: str, first: JsonValue) -> bool:
+        """Add a field to an object; where an input says nothing usable, that is marked first. Return whether it was added."""
+        if not self._is_filled(None):
+            return False
+        self.begin(with_field(self._reading().value, way, name, first))
+        return True
 
     def _remove_field(self, way: Way) -> None:
         """Remove a field, or a table; an input elsewhere that says nothing usable is marked first."""

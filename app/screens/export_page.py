@@ -207,7 +207,8 @@ def _last_run(live: LiveSession, written: ExportResult) -> LastRun | None:
     if found is None:
         return None
     changes = found.measured.changes() if found.measured is not None else ()
-    return LastRun(found.status, short_time(found.at), found.case, found.why, changes)
+    at = f" Last run: {short_time(found.at)}." if written.found else ""
+    return LastRun(found.status, at, found.case, found.why, changes)
 
 
 def _case_runs(live: LiveSession, written: ExportResult) -> None:

@@ -125,7 +125,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
         st.space("stretch")
         st.caption(f"{place + 1:,} of {len(order):,}", width="content")
         if st.button(
-            ":material/chevron_left:",
+            "Previous case",
+            icon=":material/chevron_left:",
             key="case_before",
             type="tertiary",
             disabled=not place,
@@ -134,7 +135,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             asked = OpenCase(key=order[place - 1])
         is_last = place + 1 == len(order)
         if st.button(
-            ":material/chevron_right:",
+            "Next case",
+            icon=":material/chevron_right:",
             key="case_after",
             type="tertiary",
             disabled=is_last,

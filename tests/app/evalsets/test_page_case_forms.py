@@ -64,6 +64,9 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     number.set_value("3,5")
     tab.fill("json_as_json_", True)
     assert not tab.run().app.toggle(key=tab.key("json_as_json_")).value
+    for name, said in (("days ", "another field has this name"), ("new", "fix the fields")):
+        add(tab, "json:0", name, "Text")
+        assert said in tab.literal
     assert tab.click("part_accept").app.error
     (table,) = tab.app.data_editor
     done = {"edited_rows": {0: {"qty": 3}}, "added_rows": [], "deleted_rows": []}

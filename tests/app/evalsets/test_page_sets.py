@@ -98,6 +98,8 @@ def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
     tab.app.session_state[tab.key("cases_table_")] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     tab.run()
     assert "1 of 2" in same_address(tab).words
+    ways = [tab.app.button(key=f"case_{way}").label for way in ("before", "after")]
+    assert ways == ["Previous case", "Next case"]
     of_case = on_set(path, "one", search="search=bern&sort=Case&kinds=none&reviews=approved&reviews=none")
     assert "1 of 2" in of_case.words
     assert "1 of 2" in same_address(of_case.click("case_after").click("case_before")).words
