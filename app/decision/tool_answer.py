@@ -86,10 +86,11 @@ class ToolInputs:
         value = parse_json(self.text)
         return {} if value is None else value
 
-    def add_field(self, way: Way, name: str, first: JsonValue) -> None:
-        """Add a field to an object of the response, in a callback; an input that says nothing usable is marked first."""
-        if self._can_reshape(None):
+    def add_field(self, way: Way, name: str, first: JsonValue) -> bool:
+        """Add a field to an object of the response, in a callback; return False where an input says nothing usable, which is marked first."""
+        if can := self._can_reshape(None):
             self._reshape(with_field(self._fields(), way, name, first))
+        return can
 
     def remove_field(self, way: Way) -> None:
         """Remove a field from the response, in a callback; an input elsewhere that says nothing usable is marked first."""
