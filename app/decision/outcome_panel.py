@@ -112,7 +112,7 @@ def _form(inputs: ToolInputs, *, tried: bool) -> None:
         if not inputs.form.shows_text:
             st.caption("Invalid JSON. The form shows the last valid version.")
     objects = inputs.objects
-    if objects == {(): ()}:
+    if objects == {(): ()} and inputs.form.is_filled():
         st.caption("No fields yet.")
     else:
         inputs.form.draw(

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, assert_never
 from pydantic import JsonValue
 
 from app.decision.described_fields import described, without_null
-from app.forms.schema_form_widgets import SchemaForm
+from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, slug
@@ -298,9 +298,10 @@ class ToolInputs:
         style = self.style
         if style == "Text":
             return str(self.kept.value("response_text", "") or "")
-        is_form = style == "Form" or (style == "Both" and self.form.is_last)
+        is_form = self.has_form and (style == "Form" or self.form.is_last)
         if is_form and self.form.shows_text and self.form.result().problems:
-            raise NotReadyError("The form is incomplete. See the marked fields.")
+            more = UNREAD_FIELD if style == "JSON" else "The form is incomplete. See the marked fields."
+            raise NotReadyError(more)
         try:
             return parse_json(self.text)
         except TypedJsonError as error:

@@ -26,6 +26,9 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
 
+UNREAD_FIELD = (
+    "A field of the form cannot be read, so it is missing here. Fix it in the form, or edit the JSON."
+)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 
 
@@ -75,7 +78,10 @@ class SchemaForm:
 
     def reading(self) -> FormReading:
         """Read the form's inputs, whether they are drawn in this run or not."""
-        return read(self._field, collect(self.kept, self.input_name, self._field, self._seed()))
+        return read(self._field, self._raw())
+
+    def _raw(self) -> Raw:
+        return collect(self.kept, self.input_name, self._field, self._seed())
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""
@@ -132,11 +138,12 @@ class SchemaForm:
         if text != agreed and _is_json(text):
             self._take(text)
             return None
-        before = parse_json(agreed)
-        said = self.reading().value
-        if same(said, before):
+        before, found = parse_json(agreed), self.reading()
+        if same(found.value, before):
+            if found.problems and text == agreed and self._raw() != fill(self._field, before):
+                self.kept.put(f"{self.name}:by_form", value=True)  # what was typed there cannot be read
             return None
-        new = write_json(said)
+        new = write_json(found.value)
         for name, value in (("", new), (":both", new), (":by_form", True)):
             self.kept.put(f"{self.name}{name}", value)
         return text if text != agreed else None
@@ -144,7 +151,7 @@ class SchemaForm:
     def _take(self, text: str) -> None:
         """Show a text's value in the form: in the inputs that are there, if they can hold it."""
         then = fill(self._field, parse_json(text))
-        now = collect(self.kept, self.input_name, self._field, self._seed())
+        now = self._raw()
         moved = moves(self.kept, self.input_name, self._field, now, then)
         is_new = self._agreed() is None or moved is None
         for name, value in moved or ():
@@ -163,6 +170,13 @@ class SchemaForm:
         text = write_json(self.reading().value)
         self.kept.put(self.name, text)
         self.kept.put(f"{self.name}:carried", text)
+
+    def result_of_text(self) -> FormResult:
+        """Read the text; what the form could not carry to it is a problem until the text is changed."""
+        text = self.kept.value(self.name, self.initial_text())
+        if text == self.kept.value(f"{self.name}:carried") and not self.is_filled():
+            return FormResult(value=None, problems=(FieldProblem(path=(), message=UNREAD_FIELD),))
+        return _from_text(text, self.schema)
 
     def to_form(self) -> bool:
         """Carry the text to the form; False where it is no JSON, and then nothing changes."""
@@ -228,7 +242,7 @@ def schema_form(
     switch = f"{name}:as"
     as_json = bool(kept.value(switch, initial=False))
     if as_json:
-        result = _from_text(kept.value(form.name, form.initial_text()), schema)
+        result = form.result_of_text()
         with st.container(key=f"json_line_{slug(name)}"):
             if result.problems:
                 problem_line(result.problems[0].message)

@@ -81,6 +81,31 @@ def test_a_response_that_begins_empty_gets_fields_lists_and_groups() -> None:
         assert json.loads(page.text("response_")).keys() == {"left"}
 
 
+def test_a_field_that_cannot_be_read_is_not_left_out_of_the_json() -> None:
+    """The view as JSON is as little ready as the form, until the field is fixed or the JSON is edited; so is one that had no value before."""
+    with asked_for(call("touch", word="x"), call("touch", word="y"), tools=[touch]) as simulation:
+        page = Deciding(simulation)
+        add(page, "limit", "Number")
+        page.type("form:response.limit", "1.250,50").choose("style_", "JSON")
+        assert "limit" not in page.text("response_")
+        assert is_unready(page.press("accept_0"))
+        page.choose("style_", "Form").type("form:response.limit", "1250.5").choose("style_", "JSON")
+        assert not is_unready(page)
+        page.press("accept_0")
+        page.choose("style_", "Both")
+        add(page, "limit", "Number")
+        page.type("form:response.limit", "1,5").choose("style_", "JSON").press("accept_")
+        assert is_unready(page)
+        page.type("response_", '{"left": "out"}').press("accept_")
+        values = [answer.outcome for answer in answers(simulation)]
+        assert values == [Returned(value={"limit": 1250.5}), Returned(value={"left": "out"})]
+
+
+def is_unready(page: Deciding) -> bool:
+    """Return whether a badge says that the answer cannot be sent."""
+    return any("not ready" in str(each.value) for each in page.tab.markdown)
+
+
 class Basket(BaseModel):
     """What somebody bought, as far as it is declared."""
 
