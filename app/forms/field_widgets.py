@@ -42,7 +42,7 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.forms.typed_json import show_json
+from app.forms.typed_json import is_number_with_comma, show_json
 from app.forms.widget_store import KeptInputs
 
 _EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
@@ -218,6 +218,9 @@ class FieldDrawer:
         if isinstance(field, JsonField) and field.is_open and not is_long(text):
             label = f"{place.label} (text, number or JSON)"
             st.text_input(label, help=about, label_visibility=shown, key=key, on_change=self._on_change)
+            with _place():
+                if is_number_with_comma(str(self._kept.value(name, text) or "")):
+                    st.caption("Kept as text. A number is written with a point, for example 1250.50.")
         else:
             st.text_area(
                 f"{place.label} (JSON)",

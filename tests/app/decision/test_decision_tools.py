@@ -127,7 +127,16 @@ def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
         page.press(f"{lines}:0:others:add").type(f"{lines}:0:others:0.name", "sku")
         page.type(f"json:{lines}:0:others:0.value", "GRV-500-56").press(f"{lines}:add")
         assert page.text(f"{lines}:1:others:0.name") == "sku"
-        page.type(f"json:{lines}:1:others:0.value", "12").press(f"{notes}:others:add")
+        second = f"json:{lines}:1:others:0.value"
+        for text, is_told in {
+            "300,00": True,
+            "1.250,50": True,
+            "12,5": True,
+            "Oslo, 5": False,
+            "12": False,
+        }.items():
+            assert ("Kept as text" in page.type(second, text).run().shown()) is is_told
+        page.press(f"{notes}:others:add")
         page.press("accept_")
         assert "enter a name" in page.shown()
         page.press(f"{notes}:others:0:remove").press(f"{prices}:others:add")
