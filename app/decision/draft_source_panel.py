@@ -19,6 +19,7 @@ from app.forms.typed_json import TypedJsonError
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import NO_MODEL
 from app.session.commands import ChangeSettings
+from app.session.provenance_labels import RIGHT, RIGHT_HELP
 from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
 
@@ -100,9 +101,9 @@ def _offline_or_made(
     way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
     if request.draft_blanks:
         st.checkbox(
-            "These values are right",
+            RIGHT,
             key=inputs.kept.widget(ARE_RIGHT, initial=False),
-            help="You know them, also where they are what the draft says. They are not marked, and other responses can use them.",
+            help=RIGHT_HELP,
         )
     if way.example is not None:
         return way.example

@@ -17,6 +17,10 @@ Word: TypeAlias = tuple[str, Color]
 OFFLINE = "offline"
 BLANKS = "Blanks: nothing is known of these places"
 UNCERTAIN = "Uncertain values: no source gave them"
+RIGHT = "These values are right"
+RIGHT_HELP = (
+    "You know them, also where they are what is shown. They are not marked, and other responses can use them."
+)
 _LONGEST = 24
 _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),

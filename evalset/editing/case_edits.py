@@ -50,12 +50,13 @@ class SetCall(Value):
 
 
 class SetResponse(Value):
-    """Answer a call with something else."""
+    """Answer a call with something else; `are_right` says that a person knows each value of it, and nothing is left blank."""
 
     kind: Literal["set_response"] = "set_response"
     case: str
     where: Where
     response: JsonObject
+    are_right: bool = Field(default=False, exclude_if=lambda right: not right)
 
 
 class AddCall(Value):

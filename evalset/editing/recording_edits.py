@@ -69,6 +69,19 @@ def unsure_answers(case: Case, recorded: RecordedCase | None, number: int) -> di
     }
 
 
+def without_blanks(case: Case, recorded: RecordedCase, where: Where) -> RecordedCase:
+    """Return what is recorded of a case once a person knows each value of the response at a place."""
+    number = int(where[1])
+    calls, seen = list(recorded.turns[number].calls), calls_of(case, number)
+    for each, place in zip(seen, _places(calls, seen), strict=True):
+        if place is not None and each.answers and each.answers[-1].where == where:
+            author = EDITED.model_copy(update={"by": calls[place].author.by})
+            calls[place] = calls[place].model_copy(update={"author": author})
+    turns = list(recorded.turns)
+    turns[number] = turns[number].model_copy(update={"calls": tuple(calls)})
+    return recorded.model_copy(update={"turns": tuple(turns)})
+
+
 def _turn(before: Case, after: Case, number: int, turn: RecordedTurn) -> RecordedTurn:
     if is_same(turns_of(before)[number], turns_of(after)[number]):
         return turn

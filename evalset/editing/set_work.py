@@ -23,6 +23,7 @@ from evalset.editing.case_edits import (
     RenameCase,
     ReplaceCase,
     ReviewCase,
+    SetResponse,
     SplitCase,
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
@@ -251,6 +252,8 @@ class SetWork:
             case _:
                 if before.recorded is not None:
                     followed = recordings.followed(before.case, after.case, before.recorded)
+                    if isinstance(edit, SetResponse) and edit.are_right and followed is not None:
+                        followed = recordings.without_blanks(after.case, followed, edit.where)
                     after = after._replace(recorded=followed)
         if not isinstance(edit, ReviewCase):
             after = after._replace(review=followed_review(before.review, before.case, after.case, edit))

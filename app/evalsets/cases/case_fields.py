@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
@@ -34,9 +34,14 @@ from evalset.editing.case_parts import (
     written,
 )
 from evalset.editing.case_reviews import CaseComment, CaseReview, step_of
+from evalset.editing.recording_edits import unsure_answers
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
+from simulator.environment.drafts.blanks import SURE
+
+ARE_RIGHT = "are_right"
+"""The name of the input that says that no value of a response is blank."""
 
 NOTE, RENAME, ADD, COMMENT = "note", "rename", "add ", "comment "
 """The names of parts that are no place in the case's JSON; `ADD` is followed by the turn, `COMMENT` by a turn and a call."""
@@ -230,8 +235,19 @@ def is_camel(case: Case) -> bool:
     return key_of(case, "eval_id") == "evalId"
 
 
+def blanks_at(work: SetWork, key: str, part: CasePart) -> Sequence[str]:
+    """Return the blanks of the response that a part is."""
+    if part.kind != "response" or part.where[:1] != ("conversation",):
+        return ()
+    found = unsure_answers(work.case(key), work.held(key).recorded, int(part.where[1]))
+    return found.get(part.where, SURE).blanks
+
+
 def is_unchanged(part: CasePart, typed: Mapping[str, Any]) -> bool:
     """Return whether the inputs of a part hold what they began with."""
+    if typed.get(ARE_RIGHT):
+        return False
+    typed = {name: value for name, value in typed.items() if name != ARE_RIGHT}
     return part.kind not in {"add", "comment"} and written(dict(typed)) == written(part.shown)
 
 
@@ -251,7 +267,12 @@ def edit_of(key: str, part: CasePart, typed: Mapping[str, Any], work: SetWork) -
             arguments = _object(typed["json"], "Arguments")
             return SetCall(case=key, where=part.where, name=_tool(typed), arguments=arguments)
         case "response":
-            return SetResponse(case=key, where=part.where, response=_object(typed["json"], "Response"))
+            return SetResponse(
+                case=key,
+                where=part.where,
+                response=_object(typed["json"], "Response"),
+                are_right=bool(typed.get(ARE_RIGHT)),
+            )
         case "value" | "json" | "rubrics":
             return SetValue(case=key, where=part.where, value=_value(part, typed["json"]))
         case "note":

@@ -9,7 +9,9 @@ from typing import Any
 import streamlit as st
 
 from app.evalsets.cases.case_fields import (
+    ARE_RIGHT,
     CasePart,
+    blanks_at,
     edit_of,
     is_camel,
     is_unchanged,
@@ -24,6 +26,7 @@ from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
+from app.session.provenance_labels import BLANKS, RIGHT, RIGHT_HELP
 from evalset.editing.case_parts import Case, at, field
 
 _ABOUT = {
@@ -88,6 +91,12 @@ def part_editor(
     drawn = _inputs(kept, part, scene.work.case(key), agent)
     if part.kind == "comment":
         drawn.typed |= _signed(scene)
+    if blanks := blanks_at(scene.work, key, part):
+        st.caption(BLANKS)
+        st.text(literal("\n".join(blanks)))
+        drawn.typed[ARE_RIGHT] = st.checkbox(
+            RIGHT, key=kept.widget(ARE_RIGHT, initial=False), help=RIGHT_HELP
+        )
     accepted, cancelled = _form_buttons(kept)
     with refused:
         if accepted and not drawn.is_readable:
