@@ -157,8 +157,8 @@ def _edited(workspace: Workspace) -> Edit | None:
     del workspace.jobs[EDITED]
     if job.problem:
         workspace.notes["verify"] = job.problem
+        workspace.notes.pop("verify_edited", None)
         return None
-    workspace.notes["verify_done"] = "The golden is changed but not saved. Save the set, then verify again."
     return job.result
 
 
@@ -265,7 +265,7 @@ def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
 
 
 def _forget_notes(workspace: Workspace) -> None:
-    for name in ("verify", "verify_done", "verify_kept"):
+    for name in ("verify", "verify_done", "verify_kept", "verify_edited"):
         workspace.notes.pop(name, None)
 
 
@@ -296,6 +296,7 @@ def _outcome(
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
     _later(workspace, verification, job.ended_at)
+    edited = _edit_said(verification, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
     found = _found(workspace, verification)
     if not found:
         st.caption("No matching cases.")
@@ -307,7 +308,20 @@ def _outcome(
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
         alt="Cases with verdicts and first divergences",
     )
-    return _case(workspace, found, asked.agent, edit)
+    return _case(workspace, found, asked.agent, edit, edited)
+
+
+def _edit_said(verification: Verification, eval_id: str, *, unsaved: bool) -> str:
+    """Say how far a change of a golden has come; return its case, while that is another one than was verified."""
+    if not eval_id or not is_out_of_date(verification.measured, unsaved=unsaved):
+        return ""  # none, or it was undone
+    if unsaved:
+        st.success(
+            "The golden is changed but not saved. Save the set, then verify again.", icon=":material/check:"
+        )
+    else:
+        st.success("The golden is changed and saved. Verify again.", icon=":material/check:")
+    return eval_id
 
 
 def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
@@ -422,10 +436,11 @@ def _case(
     found: list[CaseResult],
     agent: str,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
+    edited: str,
 ) -> OpenAt | OpenCase | None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
-    first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
+    first = next((each.eval_id for each in found if each.status != "passed"), ids[0])
     if workspace.options.get("verify_case") not in ids:
         workspace.options["verify_case"] = first if first in ids else ids[0]
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -441,11 +456,11 @@ def _case(
     if case.error:
         problem("The case could not run.", case.error)
     unknown_caption(case.unknown)
-    run = _one_run(workspace, case)
     opened = None
-    if run is not None:
+    if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:
-            action = divergence_panel(workspace, run.divergence, can_accept=run.came_to_its_end)
+            is_done, may = case.eval_id == edited, run.came_to_its_end
+            action = divergence_panel(workspace, run.divergence, can_accept=may, is_done=is_done)
             opened = _done(workspace, _About(agent or case.agent, case, run), action, edit)
         else:
             for sentence in run.edited:
@@ -453,9 +468,13 @@ def _case(
         if run.error and (run.divergence is None or run.error not in run.divergence.evidence):
             problem("The run stopped early.", run.error)
         _checks(run)
+    _tolerances(workspace, case)
+    return opened
+
+
+def _tolerances(workspace: Workspace, case: CaseResult) -> None:
     with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
         tolerance_editor(workspace, case.eval_id, case.runs)
-    return opened
 
 
 def _one_run(workspace: Workspace, case: CaseResult) -> RunResult | None:
@@ -527,6 +546,7 @@ def _done(
     except ValueError as error:  # an EditError: the case is another one in the edits
         workspace.notes["verify"] = str(error)
         return st.rerun()
+    workspace.notes["verify_edited"] = case.eval_id
     job = workspace.jobs[EDITED] = Job(lambda *_: work(), "golden-edit")
     job.wait(AT_ONCE_SECONDS)
     return st.rerun()
@@ -572,11 +592,13 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
 }
 
 
-def divergence_panel(workspace: Workspace, divergence: Divergence, *, can_accept: bool) -> Action | None:
-    """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted."""
+def divergence_panel(
+    workspace: Workspace, divergence: Divergence, *, can_accept: bool, is_done: bool
+) -> Action | None:
+    """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted; `is_done` says that the golden was changed since."""
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        asked = _actions(workspace, divergence.action, can_accept=can_accept)
+        asked = _actions(workspace, divergence.action, can_accept=can_accept, is_done=is_done)
         _differences(divergence)
         _pairs(divergence)
     return asked
@@ -603,7 +625,7 @@ def _verdict(divergence: Divergence) -> None:
         st.text(literal(f"· {sentence}"))
 
 
-def _actions(workspace: Workspace, first: Action, *, can_accept: bool) -> Action | None:
+def _actions(workspace: Workspace, first: Action, *, can_accept: bool, is_done: bool) -> Action | None:
     """Draw the one thing to do, and beside it the way to look at it oneself."""
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)
@@ -616,7 +638,7 @@ def _actions(workspace: Workspace, first: Action, *, can_accept: bool) -> Action
                 icon=icon,
                 type="primary" if action == first else "tertiary",
                 help=words,
-                disabled=action == "accept" and not can_accept,
+                disabled=(action == "accept" and not can_accept) or (is_done and action != "open"),
             ):
                 asked = action
     if first == "accept" and not can_accept:
