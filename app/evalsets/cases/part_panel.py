@@ -135,7 +135,7 @@ def _changed_elsewhere(part: CasePart, *, is_refused: bool) -> None:
     if part.kind not in _WITHOUT_VALUE:
         st.caption("The part is now:")
         st.code(
-            literal(str(part.shown.get("text", part.about)))[:_MOST_SHOWN], language=None, wrap_lines=True
+            literal(str(part.shown.get("text", part.about))[:_MOST_SHOWN]), language=None, wrap_lines=True
         )
 
 
