@@ -169,7 +169,7 @@ def code_words(
         models: What the models said in each turn.
         tolerances: What may differ.
         may_be_framed: The golden is a trace, whose maker may have written words before and behind what the agent said.
-        is_determined: Tells whether the agent's code makes the same of the same answers each time.
+        is_determined: Tells whether the agent's code gives the same result each time, if it gets the same answers.
     """
     actual = responses_as_golden(actual, expected, tolerances)
     told, scores = list[str](), list[float | None]()

@@ -29,7 +29,7 @@ _STEADY = frozenset((
     "fractions", "functools", "itertools", "json", "logging", "math", "operator",
     "pydantic", "re", "statistics", "string", "textwrap", "types", "typing", "typing_extensions",
 ))  # fmt: skip
-"""Modules that make the same of the same each time."""
+"""Modules whose functions give the same result each time, if they get the same values."""
 
 _OF_A_RUN = frozenset((
     "__import__", "environ", "eval", "exec", "function_call_id", "getenv", "hash", "id", "import_module",
@@ -95,7 +95,7 @@ def makes_sets(config: SimulatedAgentConfig) -> bool:
 
 
 def is_determined(config: SimulatedAgentConfig) -> bool:
-    """Return whether the code of an agent makes the same of the same answers each time.
+    """Return whether the code of an agent gives the same result each time, if it gets the same answers.
 
     It imports only its own files and modules that read neither clock, chance, file nor environment, and names nothing that each run has its own of.
     Where it cannot be read, it is not known to be.
