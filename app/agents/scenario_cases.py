@@ -7,13 +7,13 @@ import time
 import evalset
 from app.live.destinations import check_destination
 from app.live.live_sessions import LiveSession
-from app.live.simulation_protocol import LiveSimulation
 from app.session import page_state
-from app.session.commands import Command
+from app.session.page_commands import PageWork
 from simulator.base.json_values import JsonObject
+from simulator.runtime.commanding import Commanding
 
 
-class AddScenario(Command):
+class AddScenario(PageWork):
     """Add a scenario to the eval set at this path."""
 
     scenario: JsonObject
@@ -21,10 +21,9 @@ class AddScenario(Command):
 
     def check(self, live: LiveSession) -> None:
         """Check also that the file may be written to."""
-        super().check(live)
         check_destination(self.path, live)
 
-    def carry_out(self, simulation: LiveSimulation) -> None:
+    def carry_out(self, simulation: Commanding) -> None:
         """Add it; say on the page what was done.
 
         Raises:

@@ -18,7 +18,7 @@ from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination
 from app.session import page_state
-from app.session.commands import Command, SeatUser
+from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from app.session.user_form import (
     NO_PERSONA,
@@ -34,11 +34,12 @@ from app.session.user_form import (
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer
+from simulator.session.commands import SetUser
 
 _SEAT = "Play the user"
 
 
-def user_seat(scene: SessionContext) -> Command | None:
+def user_seat(scene: SessionContext) -> Asked | None:
     """Draw the seat; return what was asked for."""
     seat = scene.view.user.seat
     st.caption("User messages come from")
@@ -65,11 +66,11 @@ def user_seat(scene: SessionContext) -> Command | None:
                 return _scenario(kept, scene)
 
 
-def _take_over(scene: SessionContext) -> Command | None:
+def _take_over(scene: SessionContext) -> Asked | None:
     if scene.view.user.seat.player == "person":
         return None
     taken = st.button("Take over", key="seat_user_sit", icon=":material/front_hand:")
-    return SeatUser(player="person") if taken else None
+    return SetUser(player="person") if taken else None
 
 
 def _ready(kept: KeptInputs, scene: SessionContext) -> tuple[bool, bool]:
@@ -82,7 +83,7 @@ def _ready(kept: KeptInputs, scene: SessionContext) -> tuple[bool, bool]:
     return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
 
 
-def _script(kept: KeptInputs, scene: SessionContext) -> Command | None:
+def _script(kept: KeptInputs, scene: SessionContext) -> Asked | None:
     seat = scene.view.user.seat
     text = st.text_area(
         "Messages",
@@ -94,13 +95,13 @@ def _script(kept: KeptInputs, scene: SessionContext) -> Command | None:
     if not sit:
         return None
     try:
-        return SeatUser(player="script", script=script_of(text or ""), hold=hold)
+        return SetUser(player="script", script=script_of(text or ""), hold=hold)
     except FormError as error:
         problem("The script is incomplete.", str(error))
         return None
 
 
-def _recording(kept: KeptInputs, scene: SessionContext) -> Command | None:
+def _recording(kept: KeptInputs, scene: SessionContext) -> Asked | None:
     st.caption("User messages of an eval case")
     upload(kept, "set", "Eval set", ["json"])
     text = st.text_area("Eval set (JSON)", key=kept.widget("set", ""), height=100)
@@ -120,10 +121,10 @@ def _recording(kept: KeptInputs, scene: SessionContext) -> Command | None:
         format_func=lambda name: f"{literal(name)} ({len(turns.get(name, ()))})",
     )
     hold, sit = _ready(kept, scene)
-    return SeatUser(player="recording", script=turns[case], hold=hold) if sit and case in turns else None
+    return SetUser(player="recording", script=turns[case], hold=hold) if sit and case in turns else None
 
 
-def _scenario(kept: KeptInputs, scene: SessionContext) -> Command | None:
+def _scenario(kept: KeptInputs, scene: SessionContext) -> Asked | None:
     seat = scene.view.user.seat
     begins = form_of(seat.scenario or {}, seat.config)
     loaded_scenarios(kept)
@@ -140,7 +141,7 @@ def _scenario(kept: KeptInputs, scene: SessionContext) -> Command | None:
     try:
         if add:
             return AddScenario(scenario=form.scenario(), path=add)
-        return SeatUser(player="scenario", scenario=form.scenario(), config=form.config(), hold=hold)
+        return SetUser(player="scenario", scenario=form.scenario(), config=form.config(), hold=hold)
     except FormError as error:
         problem("The scenario is incomplete.", str(error))
         return None

@@ -17,8 +17,8 @@ from app.forms.safe_labels import Badge, literal
 from app.forms.widget_sync import set_input
 from app.live.live_sessions import title
 from app.session import page_state
-from app.session.commands import GoTo, Show
 from app.session.named_views import named_views
+from app.session.page_commands import Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
@@ -33,6 +33,7 @@ from simulator.branches.branch_comparison import (
     shared_entries,
 )
 from simulator.branches.branch_tree import Branch, branches, first_step, history_at, tree
+from simulator.session.commands import MoveHead
 
 if TYPE_CHECKING:
     from simulator.journal import Journal
@@ -52,10 +53,10 @@ _ONE_WAY = (
 )
 
 
-def branches_page(scene: SessionContext) -> GoTo | Show | None:
+def branches_page(scene: SessionContext) -> MoveHead | Show | None:
     """Draw the page; return what was asked for."""
     back = page_head("Branches", title(scene.session), status(scene.view), "branches")
-    asked: GoTo | Show | None = Show(view=None) if back else None
+    asked: MoveHead | Show | None = Show(view=None) if back else None
     journal = scene.live.simulation.journal
     found = branches(journal)
     if len(found) < 2:  # noqa: PLR2004 - one way is no choice
@@ -85,9 +86,9 @@ def _picture(journal: Journal) -> None:
         st.caption(f"{hidden} older branches are not in the picture. The list has all of them.")
 
 
-def _listed(found: tuple[Branch, ...], scene: SessionContext) -> GoTo | None:
+def _listed(found: tuple[Branch, ...], scene: SessionContext) -> MoveHead | None:
     """Draw the list, the newest branch first."""
-    asked: GoTo | None = None
+    asked: MoveHead | None = None
     current = next(branch.number for branch in found if branch.is_current)
     count = PAGE_BRANCHES * (1 + int(page_state.get("branches_listed") or 0))
     for branch in found[:count]:
@@ -104,7 +105,7 @@ def _listed(found: tuple[Branch, ...], scene: SessionContext) -> GoTo | None:
     return asked
 
 
-def _card(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
+def _card(branch: Branch, here: int, scene: SessionContext) -> MoveHead | None:
     journal, head = scene.live.simulation.journal, scene.view.head
     with st.container(border=True, gap="xsmall", key=f"branch_{branch.number}"):
         with st.container(
@@ -121,7 +122,7 @@ def _card(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
     return asked
 
 
-def _ways(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
+def _ways(branch: Branch, here: int, scene: SessionContext) -> MoveHead | None:
     """Draw what can be done with a branch: set it beside the one where the session is, and go to its end."""
     if not branch.is_current:
         st.button(
@@ -143,7 +144,7 @@ def _ways(branch: Branch, here: int, scene: SessionContext) -> GoTo | None:
         if is_end
         else "Continue from its end. Nothing is deleted, and no model runs.",
     ):
-        return GoTo(fact=branch.tip)
+        return MoveHead(fact=branch.tip)
     return None
 
 

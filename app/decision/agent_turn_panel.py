@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from app.decision.agent_turn import TRANSFER, TurnInputs
 from app.decision.call_arguments import CallArguments
-from app.decision.decision_commands import AnswerModel, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.request_panel import (
     accept,
@@ -28,18 +27,19 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
-from app.session.commands import Command
+from app.session.page_commands import Asked
 from simulator.agents.agent_directory import ELSEWHERE
 from simulator.base.json_values import JsonObject
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
 from simulator.session.attached_files import file_of
+from simulator.session.commands import AnswerRequest, RunReal
 
 View: TypeAlias = Literal["Turn", "Model sees"]
 VIEWS: tuple[View, ...] = ("Turn", "Model sees")
 
 
-def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Command | None:
+def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Asked | None:
     """Draw the agent's turn that waits; return the turn that was made."""
     request = inputs.request
     held = request.proposal is not None
@@ -74,7 +74,7 @@ def _last_message(inputs: TurnInputs) -> None:
         draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
 
 
-def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
+def _proposal(inputs: TurnInputs, around: Surroundings) -> Asked | None:
     kept, parts = inputs.kept, inputs.proposed
     st.caption("Proposed by the agent's model")
     with st.container(border=True, gap="xsmall"):
@@ -100,7 +100,7 @@ def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
     return _answer(inputs, parts, "generated") if accepted else None
 
 
-def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Command | None:
+def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Asked | None:
     kept = inputs.kept
     tried = was_clicked(kept, "accept")
     with place():
@@ -173,8 +173,8 @@ def _source(inputs: TurnInputs, parts: tuple[JsonObject, ...]) -> AnswerSource:
     return "generated" if parts == inputs.proposed else "edited"
 
 
-def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSource) -> AnswerModel:
-    return AnswerModel(key=inputs.request.key, answer=ModelAnswer(parts=parts, source=source))
+def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSource) -> AnswerRequest:
+    return AnswerRequest(key=inputs.request.key, answer=ModelAnswer(parts=parts, source=source))
 
 
 # Draws the inputs in which a person makes the agent's next turn, and gives its parts once they are whole.

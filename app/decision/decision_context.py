@@ -15,9 +15,8 @@ from simulator.seats.requests import ModelRequest
 from simulator.session import Seats
 
 if TYPE_CHECKING:
-    from app.live.simulation_protocol import LiveSimulation
     from simulator.runtime import SimulationView
-    from simulator.runtime.simulated_environment import SimulatedEnvironment
+    from simulator.runtime.commanding import Commanding, SimulatedEnvironment
 
 
 class Surroundings(NamedTuple):
@@ -42,7 +41,7 @@ NOTHING_AROUND = Surroundings()
 
 
 def surroundings(
-    simulation: LiveSimulation, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
+    simulation: Commanding, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
 ) -> Surroundings:
     """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment

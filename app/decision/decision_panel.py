@@ -11,16 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
-from app.decision.decision_commands import (
-    AnswerCode,
-    AnswerOpenCall,
-    AnswerTool,
-    AnswerTools,
-    Confirm,
-    GoOn,
-    RunReal,
-    SubmitQuery,
-)
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
@@ -43,13 +33,14 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
-from app.session.commands import Command
+from app.session.page_commands import AnswerTools, Asked
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
 from simulator.environment.drafts.blanks import unsure_of
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.commands import AnswerRequest, Confirm, GoOn, Query, Reply, RunReal
 from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession
 
@@ -63,7 +54,7 @@ _ONE = "1 call waiting; you can also send a message"
 
 def decision_panel(
     view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
-) -> Command | None:
+) -> Asked | None:
     """Draw what waits for a person, and what is at work; return what was decided."""
     line = waiting(view)
     head = decision_head(_waiting_words([each.thing for each in line if each.thing]) if len(line) > 1 else "")
@@ -71,7 +62,7 @@ def decision_panel(
         with place():
             if view.session.is_running or view.running or view.busy:
                 reports(view.problems)
-            decided: Command | None = running(view, alone=not line)
+            decided: Asked | None = running(view, alone=not line)
         if not line:
             if not (view.running or view.busy):
                 st.caption("Nothing is waiting for you.")
@@ -88,7 +79,7 @@ def decision_panel(
 
 def _draw(
     view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing, around: Surroundings
-) -> Command | None:
+) -> Asked | None:
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
@@ -140,7 +131,7 @@ def _waiting_words(things: Sequence[Thing]) -> str:
 
 def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
     """Answer each call with what its own inputs hold; say which of them holds no answer."""
-    answers: list[AnswerTool] = []
+    answers: list[AnswerRequest] = []
     for number, request in enumerate(requests, start=1):
         try:
             answer = tool_inputs(drafts, request).answer()
@@ -153,7 +144,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
                 f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(blanks)}."
             )
             return None
-        answers.append(AnswerTool(key=request.key, answer=answer))
+        answers.append(AnswerRequest(key=request.key, answer=answer))
     return AnswerTools(answers=tuple(answers))
 
 
@@ -187,7 +178,7 @@ _MANY_LINES = 11
 _WARNING = "The code runs in the agent's code executor, with all its side effects."
 
 
-def code_decision(kept: KeptInputs, request: CodeRequest) -> Command | None:
+def code_decision(kept: KeptInputs, request: CodeRequest) -> Asked | None:
     """Draw the code; return what it is said to print."""
     heading(request.agent, ("runs code", ":material/code:", "gray"))
     if request.may_have_run:
@@ -201,13 +192,15 @@ def code_decision(kept: KeptInputs, request: CodeRequest) -> Command | None:
         real = run_for_real(kept, "code", _WARNING)
     if real:
         return RunReal(key=request.key)
-    return AnswerCode(key=request.key, answer=CodeAnswer(stdout=printed, stderr=errors)) if clicked else None
+    return (
+        AnswerRequest(key=request.key, answer=CodeAnswer(stdout=printed, stderr=errors)) if clicked else None
+    )
 
 
 # Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
 
 
-def open_call(kept: KeptInputs, call: OpenCall) -> Confirm | AnswerOpenCall | None:
+def open_call(kept: KeptInputs, call: OpenCall) -> Confirm | Reply | None:
     """Draw one open call; return the user's answer to it."""
     return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
 
@@ -237,7 +230,7 @@ def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     return result.value, not result.problems
 
 
-def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
+def _late(kept: KeptInputs, call: OpenCall) -> Reply | None:
     badge = ("answered once", "", "gray") if call.answered else ("waiting for its result", "", "orange")
     heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
@@ -253,13 +246,13 @@ def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
     editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
     result = editor.draw(tried=was_clicked(kept, "accept"))
     is_sent = accept(kept, "Send result") and not result.problems
-    return AnswerOpenCall(call_id=call.call_id, response=result.value) if is_sent else None
+    return Reply(call_id=call.call_id, response=result.value) if is_sent else None
 
 
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 
 
-def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> AnswerOpenCall | None:
+def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
     tried = was_clicked(kept, "accept")
     result = schema_form(kept, "answer", schema, tried=tried)
     with place():
@@ -267,14 +260,10 @@ def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> Answer
         if tried and result.problems:
             not_ready("The reply is incomplete.")
     clicked = accept(kept, "Send reply")
-    return (
-        AnswerOpenCall(call_id=call.call_id, response=result.value)
-        if clicked and not result.problems
-        else None
-    )
+    return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
 
 
-def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery | None:
+def another_query(kept: KeptInputs, session: SimulationSession) -> Query | None:
     """Draw the way to ask something while calls are open."""
     final = session.history[-1] if session.history else None
     if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
@@ -288,7 +277,7 @@ def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery |
     text = editor(kept, "again_text", "Message", fewest=5)
     if accept(kept, "Send"):
         if text.strip():
-            return SubmitQuery(message=text)
+            return Query(message=text)
         not_ready("Nothing to send yet. Write a message first.")
     return None
 

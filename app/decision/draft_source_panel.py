@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.decision.decision_commands import AskForDraft, DrawAgain, StopDrafting
 from app.decision.pasted_examples import read_example, take_example
 from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
 from app.decision.ready_answers_panel import difference_lines
@@ -18,10 +17,10 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import NO_MODEL
-from app.session.commands import ChangeSettings
 from app.session.provenance_labels import RIGHT, RIGHT_HELP
 from simulator.environment.drafts.blanks import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.session.commands import AskForDraft, ChangeSettings, DrawAgain, StopDrafting
 
 _LABEL = 28
 _LONGEST_SOURCE = 400

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.decision.decision_commands import GoOn
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
-from app.session.commands import SeatUser
 from app.session.user_form import seat_words, text_and_files
 from simulator.session.adk_event_fields import message_text
+from simulator.session.commands import GoOn, SetUser
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -26,7 +25,7 @@ _STATUSES = {
 }
 
 
-def held_message(view: SimulationView) -> GoOn | SeatUser | None:
+def held_message(view: SimulationView) -> GoOn | SetUser | None:
     """Draw it where somebody else speaks for the user; return the wish that they go on, or that a person takes over."""
     seat = view.user.seat
     if seat.player == "person":
@@ -52,7 +51,7 @@ def held_message(view: SimulationView) -> GoOn | SeatUser | None:
             )
     if goes_on:
         return GoOn()
-    return SeatUser(player="person") if takes else None
+    return SetUser(player="person") if takes else None
 
 
 def held_to_read(view: SimulationView) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from app.forms.typed_json import TypedJsonError, parse_json
-from app.session.commands import ChangeSettings, with_tool
+from app.session.page_commands import with_tool
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
 from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.session.commands import ChangeSettings
 
 _EXAMPLES = "examples"
 _COMMENT = "$comment"

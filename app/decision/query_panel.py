@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import misfit_list, not_ready, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
@@ -17,12 +16,13 @@ from app.forms.typed_json import TypedJsonError, parse_object, show_json
 from app.forms.upload_panel import attach, attached, name_files
 from app.forms.widget_store import KeptInputs
 from app.live.unsent_texts import UnsentTexts
-from app.session.commands import GoTo, SeatUser
+from app.session.page_commands import Steps
 from app.session.step_labels import query_said
 from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
 from simulator.branches.failed_turn import FailedStep
 from simulator.session.attached_files import message_of
+from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | GoTo | SeatUser | Complete
+Asked: TypeAlias = Query | Accept | Steps | GoOn | MoveHead | SetUser | Complete
 """What can be asked for where the user speaks."""
 
 FORMS = ("Text", "JSON")
@@ -110,10 +110,10 @@ def _held(view: SimulationView, drafts: UnsentTexts, held: JsonObject) -> Asked 
     if sent is None:
         return asked
     is_as_held = said is not None and sent.message == message_of(*said)
-    return sent.model_copy(update={"of_held": True, **({"message": held} if is_as_held else {})})
+    return Accept(message=held if is_as_held else sent.message)
 
 
-def _interrupted(view: SimulationView) -> GoTo | None:
+def _interrupted(view: SimulationView) -> MoveHead | None:
     """Say why a turn that has not ended does not go on, as where the agent's process ends again and again; return the wish to play it anew from here."""
     st.markdown("**Query**")
     with pane("decision"):
@@ -121,7 +121,7 @@ def _interrupted(view: SimulationView) -> GoTo | None:
             "The turn cannot continue. Try again, undo a step, or stop the turn.", " ".join(view.problems)
         )
         again = st.button("Try again", key="play_again", icon=":material/refresh:")
-    return GoTo(fact=view.head) if again else None
+    return MoveHead(fact=view.head) if again else None
 
 
 def _before(view: SimulationView) -> None:
@@ -146,7 +146,7 @@ def _before(view: SimulationView) -> None:
         st.info("The agent ended this turn without a reply.", icon=":material/info:")
 
 
-def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
+def _yourself(failed: FailedStep | None) -> Steps | None:
     """Draw the way back before the answer that ended the turn."""
     if failed is None:
         return None
@@ -156,7 +156,12 @@ def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
         icon=":material/undo:",
         help="Go back to this step and answer it yourself. You keep the seat until you change it.",
     )
-    return AnswerYourself(before=failed.before, seat=failed.seat, target=failed.target) if clicked else None
+    # In this order, as who comes back to a step has everything first, also what a model would be asked.
+    back, seated = (
+        MoveHead(fact=failed.before),
+        SetPlayer(seat=failed.seat, player="person", target=failed.target),
+    )
+    return (back, seated) if clicked else None
 
 
 def _expected(schema: JsonObject) -> None:
@@ -166,7 +171,7 @@ def _expected(schema: JsonObject) -> None:
     body.code(show_json(schema), language="json", wrap_lines=True)
 
 
-def _form(kept: KeptInputs, schema: JsonObject) -> SubmitQuery | None:
+def _form(kept: KeptInputs, schema: JsonObject) -> Query | None:
     tried = bool(st.session_state.get("query_send"))
     result = schema_form(kept, "query_form", schema, tried=tried)
     with place():
@@ -175,7 +180,7 @@ def _form(kept: KeptInputs, schema: JsonObject) -> SubmitQuery | None:
             not_ready("The message is incomplete.")
     if not _send(is_first=True) or result.problems:
         return None
-    return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
+    return Query(message=json.dumps(result.value, ensure_ascii=False))
 
 
 def _text(
@@ -185,7 +190,7 @@ def _text(
     files: tuple[JsonObject, ...] = (),
     *,
     of_held: bool = False,
-) -> SubmitQuery | None:
+) -> Query | None:
     """Draw a text with files; `before` and `files` are those it begins with."""
     turn, is_first = len(view.session.turns), of_held or not view.session.turns
     text = st.text_area(
@@ -205,7 +210,7 @@ def _text(
     if not (text or "").strip() and not sent:
         problem("Nothing to send yet. Write a message first.")
         return None
-    return SubmitQuery(message=message_of(text or "", sent))
+    return Query(message=message_of(text or "", sent))
 
 
 def _carried(kept: KeptInputs, files: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
@@ -217,7 +222,7 @@ def _carried(kept: KeptInputs, files: tuple[JsonObject, ...]) -> tuple[JsonObjec
     return files if stays else ()
 
 
-def _json(kept: KeptInputs, held: JsonObject | None = None) -> SubmitQuery | None:
+def _json(kept: KeptInputs, held: JsonObject | None = None) -> Query | None:
     st.caption("A full message as google-genai `Content`, for files or several parts")
     text = st.text_area(
         "Message (JSON)",
@@ -228,7 +233,7 @@ def _json(kept: KeptInputs, held: JsonObject | None = None) -> SubmitQuery | Non
     if not _send(is_first=True, of_held=held is not None):
         return None
     try:
-        return SubmitQuery(message=parse_object(text or ""))
+        return Query(message=parse_object(text or ""))
     except TypedJsonError as error:
         problem("The message was not sent.", str(error))
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from app.decision.decision_commands import AnswerTool
 from app.decision.decision_context import Surroundings
 from app.decision.queue_panel import Queue, waiting
 from app.decision.ready_answers import set_aside
@@ -13,6 +12,7 @@ from app.decision.request_panel import was_clicked
 from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.forms.widget_store import DraftStore
 from simulator.seats.requests import ToolRequest
+from simulator.session.commands import AnswerRequest
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def sent_answer(
     view: SimulationView, drafts: DraftStore, around: Callable[[], Surroundings]
-) -> AnswerTool | None:
+) -> AnswerRequest | None:
     """Return the answer that a click has sent; None where there is none, or where the page has to say something about it first.
 
     Args:
@@ -45,4 +45,4 @@ def sent_answer(
         return None
     if around().against(request.key, answer.outcome):
         return None
-    return AnswerTool(key=request.key, answer=answer)
+    return AnswerRequest(key=request.key, answer=answer)

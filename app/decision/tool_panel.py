@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.decision.decision_commands import AnswerTool, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.draft_source_panel import draft_source
 from app.decision.outcome_panel import (
@@ -34,8 +33,8 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import PLAYERS, lacks
-from app.session.commands import ChangeSeat, Command, FailCall
 from app.session.fault_menu_panel import fault_menu, rule_of
+from app.session.page_commands import Asked
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest
@@ -43,6 +42,7 @@ from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import Failed, Outcome, Returned, ToolPlayer
+from simulator.session.commands import AnswerRequest, FailCall, RunReal, SetPlayer
 from simulator.session.history import HistoryEntry
 
 _HELD = "held"
@@ -63,7 +63,7 @@ _LABELS = {
 
 def tool_decision(
     inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
-) -> Command | None:
+) -> Asked | None:
     """Draw one tool call; return how it was answered, or what else was asked for.
 
     Args:
@@ -120,7 +120,7 @@ def _inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
     state_inputs(inputs, tried=tried)
 
 
-def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
+def _asked(inputs: ToolInputs, around: Surroundings) -> SetPlayer | None:
     """Draw what the agent wants of which tool, and why a person has to say it; return a change of who answers."""
     request = inputs.request
     line = heading(request.tool_name, *_badges(inputs))
@@ -229,9 +229,9 @@ def _reset(kept: KeptInputs) -> None:
     kept.forget()
 
 
-def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
+def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerRequest | None:
     try:
-        return AnswerTool(key=inputs.request.key, answer=inputs.answer(despite_contradictions=despite))
+        return AnswerRequest(key=inputs.request.key, answer=inputs.answer(despite_contradictions=despite))
     except NotReadyError:
         return None
 
@@ -242,7 +242,7 @@ def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
 _NAME = 28
 
 
-def from_now_on(kept: KeptInputs, tool_name: str, around: Surroundings) -> ChangeSeat | None:
+def from_now_on(kept: KeptInputs, tool_name: str, around: Surroundings) -> SetPlayer | None:
     """Draw the choice, its body only while it is open; return the change of seats. This call moves along, too."""
     now = around.seats.of_tool(tool_name)
     body = st.popover(
@@ -257,8 +257,8 @@ def from_now_on(kept: KeptInputs, tool_name: str, around: Surroundings) -> Chang
         return _players(kept, tool_name, now, around)
 
 
-def _players(kept: KeptInputs, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
-    chosen: ChangeSeat | None = None
+def _players(kept: KeptInputs, tool_name: str, now: ToolPlayer, around: Surroundings) -> SetPlayer | None:
+    chosen: SetPlayer | None = None
     st.caption(f"Calls to {safe_label(tool_name, _NAME)}, including this one, are answered by")
     for player, words in PLAYERS.items():
         missing = lacks(player, tool_name, around.settings.simulation_model, around.recorded)
@@ -272,7 +272,7 @@ def _players(kept: KeptInputs, tool_name: str, now: ToolPlayer, around: Surround
             )
             st.caption(missing or words.does)
         if clicked:
-            chosen = ChangeSeat(seat="tool", target=tool_name, player=player)
+            chosen = SetPlayer(seat="tool", target=tool_name, player=player)
     return chosen
 
 

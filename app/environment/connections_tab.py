@@ -8,17 +8,17 @@ import streamlit as st
 
 from app.environment.connection_rows import PARTS, USES, ConnectionRow, read_edits, rows_of
 from app.environment.data_frames import frame
-from app.environment.environment_commands import AnalyseConnections, StopAnalysing
 from app.environment.table_widgets import editor_state, height, is_new, problems
 from app.forms.common_panel import problem
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
-from app.session.commands import ChangeSettings, Command
+from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import canonical, digest
 from simulator.environment.world.connections import NO_EDITS
+from simulator.session.commands import AnalyseConnections, ChangeSettings, StopAnalysing
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldView
@@ -38,7 +38,7 @@ _USE_HELP = (
 )
 
 
-def connections_tab(scene: SessionContext) -> Command | None:
+def connections_tab(scene: SessionContext) -> Asked | None:
     """Draw the connections; return what was asked for."""
     environment = scene.live.simulation.environment
     world = environment.world()
@@ -47,7 +47,7 @@ def connections_tab(scene: SessionContext) -> Command | None:
         return None
     now = environment.now
     connections_graph(world)
-    asked: Command | None = analysis(world, now, scene.live.config)
+    asked: Asked | None = analysis(world, now, scene.live.config)
     rows = rows_of(world.connections, now.analysed_by)
     asked = _table(scene, world, rows) or asked
     if now.settings.connections != NO_EDITS and st.button(
@@ -88,7 +88,7 @@ def connections_graph(world: WorldView) -> None:
         )
 
 
-def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Command | None:
+def _table(scene: SessionContext, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Asked | None:
     st.caption(_HELP)
     key = f"connections_{digest(canonical([row.model_dump(mode='json') for row in rows]))[:10]}"
     tools = list(dict.fromkeys((*(tool.name for tool in world.tools), *(row.tool for row in rows))))
@@ -134,10 +134,10 @@ def _config(tools: list[str]) -> dict[str, Any]:
 _FAILED = "The model's response cannot be used. Connections found in names still apply."
 
 
-def analysis(world: WorldView, now: SessionEnvironment, config: SimulatedAgentConfig) -> Command | None:
+def analysis(world: WorldView, now: SessionEnvironment, config: SimulatedAgentConfig) -> Asked | None:
     """Draw the line about the model, which the agent's process asks; return what was asked for."""
     model = now.settings.simulation_model
-    asked: Command | None = None
+    asked: Asked | None = None
     with st.container(
         border=True, horizontal=True, vertical_alignment="center", gap="small", key="connections_model"
     ):

@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.environment.data_frames import frame
-from app.environment.environment_commands import ClearState, GiveRecording
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.sources import (
     as_text,
@@ -30,7 +29,7 @@ from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
-from app.session.commands import ChangeSettings, Command, with_tool
+from app.session.page_commands import Asked, with_tool
 from app.session.session_context import SessionContext
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, canonical, digest
@@ -42,6 +41,7 @@ from simulator.environment.recordings.recorded_calls import (
     read_recording,
 )
 from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.session.commands import ChangeSettings, ClearState, GiveRecording
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import RememberedState, WorldView
@@ -58,7 +58,7 @@ _SHOWN_PROBLEMS = 8
 _SHOWN_CALLS = 300
 
 
-def recordings(scene: SessionContext, _: WorldView) -> Command | None:
+def recordings(scene: SessionContext, _: WorldView) -> Asked | None:
     """Draw the recordings; return what was asked for."""
     given = scene.live.simulation.environment.now.recordings
     left, right = st.columns(2, gap="medium")
@@ -72,7 +72,7 @@ def recordings(scene: SessionContext, _: WorldView) -> Command | None:
     return asked
 
 
-def _recording_form(scene: SessionContext, taken: set[str]) -> Command | None:
+def _recording_form(scene: SessionContext, taken: set[str]) -> Asked | None:
     kept = _inputs(scene, len(taken))
     st.caption(_RECORDINGS_HELP)
     upload(kept, "recording_json", "Upload recording", ["json", "jsonl", "txt"], name_into="recording_name")
@@ -138,7 +138,7 @@ def _problems(said: list[str]) -> None:
         st.code(literal("\n".join([*said[:_SHOWN_PROBLEMS], *more])), language=None, wrap_lines=True)
 
 
-def _recording(scene: SessionContext, name: str, calls: tuple[ObservedCall, ...]) -> Command | None:
+def _recording(scene: SessionContext, name: str, calls: tuple[ObservedCall, ...]) -> Asked | None:
     with st.container(border=True, gap="xsmall", key=f"recording_{slug(name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(name))
@@ -177,7 +177,7 @@ _USE = (
 )
 
 
-def simulation_model(scene: SessionContext, _: WorldView) -> Command | None:
+def simulation_model(scene: SessionContext, _: WorldView) -> Asked | None:
     """Draw the model's settings; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MODEL_HELP)
@@ -188,9 +188,7 @@ def simulation_model(scene: SessionContext, _: WorldView) -> Command | None:
     return asked or _source(scene, settings)
 
 
-def _model_form(
-    scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator
-) -> Command | None:
+def _model_form(scene: SessionContext, settings: EnvironmentSettings, beside: DeltaGenerator) -> Asked | None:
     configuration = settings.simulation_model_configuration
     kept = KeptInputs(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
     name = st.text_input(
@@ -224,7 +222,7 @@ def _model_form(
     return ChangeSettings(fields=fields)
 
 
-def _every_draft(settings: EnvironmentSettings) -> Command | None:
+def _every_draft(settings: EnvironmentSettings) -> Asked | None:
     page_state.follow("model_drafts", settings.drafts_by_model)
     wanted = st.toggle(
         "Ask the model for a draft of each waiting call",
@@ -235,7 +233,7 @@ def _every_draft(settings: EnvironmentSettings) -> Command | None:
     return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
 
 
-def _connections(settings: EnvironmentSettings) -> Command | None:
+def _connections(settings: EnvironmentSettings) -> Asked | None:
     page_state.follow("model_connections", settings.connections_by_model)
     wanted = st.toggle(
         "Ask the model once for the connections of the tools",
@@ -248,7 +246,7 @@ def _connections(settings: EnvironmentSettings) -> Command | None:
     return ChangeSettings(fields={"connections_by_model": wanted})
 
 
-def _source(scene: SessionContext, settings: EnvironmentSettings) -> Command | None:
+def _source(scene: SessionContext, settings: EnvironmentSettings) -> Asked | None:
     """Draw the switch for the source of tools, and exactly what it sends."""
     page_state.follow("model_source", settings.source_to_model)
     wanted = st.toggle(
@@ -303,7 +301,7 @@ _MEMORY_HELP = (
 )
 
 
-def shared_state(scene: SessionContext, world: WorldView) -> Command | None:
+def shared_state(scene: SessionContext, world: WorldView) -> Asked | None:
     """Draw what is remembered; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MEMORY_HELP)
@@ -329,7 +327,7 @@ def shared_state(scene: SessionContext, world: WorldView) -> Command | None:
     return asked
 
 
-def _table(scene: SessionContext, names: list[str]) -> Command | None:
+def _table(scene: SessionContext, names: list[str]) -> Asked | None:
     settings = scene.live.simulation.environment.settings
     rows = [settings.tool(name) for name in names]
     cells = {
@@ -360,7 +358,7 @@ def _table(scene: SessionContext, names: list[str]) -> Command | None:
     return ChangeSettings(fields={"tools": tools})
 
 
-def _remembered(remembered: RememberedState, size: int) -> Command | None:
+def _remembered(remembered: RememberedState, size: int) -> Asked | None:
     with st.container(border=True, gap="xsmall", key=f"state_of_{slug(remembered.key)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.text(literal(remembered.key))
@@ -393,7 +391,7 @@ _SCHEMAS_HELP = (
 )
 
 
-def output_schemas(scene: SessionContext, world: WorldView) -> Command | None:
+def output_schemas(scene: SessionContext, world: WorldView) -> Asked | None:
     """Draw the schemas of one tool's answers; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
@@ -425,7 +423,7 @@ def output_schemas(scene: SessionContext, world: WorldView) -> Command | None:
 
 def _schema_form(
     scene: SessionContext, tool: str, now: JsonObject | None, declared: JsonObject | None
-) -> Command | None:
+) -> Asked | None:
     settings = scene.live.simulation.environment.settings
     kept = KeptInputs(scene.drafts, f"output-schema-{tool}", canonical(now))
     text = st.text_area(
@@ -475,6 +473,6 @@ PARTS: Mapping[str, Part] = {
 }
 
 
-def sources_tab(scene: SessionContext) -> Command | None:
+def sources_tab(scene: SessionContext) -> Asked | None:
     """Draw the sources; return what was asked for."""
     return parted_tab(scene, "Kind of source", PARTS, "sources_part")

@@ -18,7 +18,6 @@ from app.environment.declared_tool_form import (
     parameters_line,
     read_declared,
 )
-from app.environment.environment_commands import DeclareTools
 from app.environment.schema_rows import TYPES, SchemaRow, SchemaRowsError, rows_read
 from app.environment.table_widgets import height
 from app.forms.common_panel import problem
@@ -26,10 +25,11 @@ from app.forms.safe_labels import literal
 from app.forms.typed_json import write_json
 from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
-from app.session.commands import Command
+from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.session.commands import DeclareTools
 
 _HELP = (
     "A declared tool has no code. From the next turn, the agent's model sees its name, description and parameters, "
@@ -37,7 +37,7 @@ _HELP = (
 )
 
 
-def tools_tab(scene: SessionContext) -> Command | None:
+def tools_tab(scene: SessionContext) -> Asked | None:
     """Draw the declared tools and the form; return what was asked for."""
     declared = scene.live.simulation.environment.now.declared
     left, right = st.columns([1, 1.3], gap="medium")
@@ -48,10 +48,10 @@ def tools_tab(scene: SessionContext) -> Command | None:
         return _form(scene, declared) or asked
 
 
-def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command | None:
+def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Asked | None:
     if not declared:
         st.caption("No declared tools yet.")
-    asked: Command | None = None
+    asked: Asked | None = None
     for tool in declared:
         with st.container(border=True, gap="xsmall", key=f"declared_{slug(tool.name)}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -77,7 +77,7 @@ def _list(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command 
     return asked
 
 
-def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Command | None:
+def _form(scene: SessionContext, declared: tuple[DeclaredTool, ...]) -> Asked | None:
     wanted = page_state.get("editing_tool")
     tool = next((each for each in declared if each.name == wanted), None)
     if tool is None:

@@ -10,14 +10,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_of
 from simulator.environment.world.entities import EntityChange
-
-
-class ThingRename(Value):
-    """The new id of a thing, in it and wherever it is referred to."""
-
-    kind: str
-    old: str
-    new: str
+from simulator.session.commands import RenameThing
 
 
 class WorldEdits(Value):
@@ -27,7 +20,7 @@ class WorldEdits(Value):
     """
 
     changes: tuple[EntityChange, ...] = ()
-    renames: tuple[ThingRename, ...] = ()
+    renames: tuple[RenameThing, ...] = ()
     problems: tuple[str, ...] = ()
     waits: bool = False
 
@@ -45,7 +38,7 @@ def edits_of(sheet: Sheet, state: Mapping[str, Any]) -> WorldEdits:
     """
     deleted = {int(place) for place in state.get("deleted_rows", ())}
     changes: list[EntityChange] = []
-    renames: list[ThingRename] = []
+    renames: list[RenameThing] = []
     problems: list[str] = []
     for place, cells in sorted((int(place), cells) for place, cells in state.get("edited_rows", {}).items()):
         if place in deleted or place >= len(sheet.ids):
@@ -89,13 +82,13 @@ def _changed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[En
         yield EntityChange(op="put", kind=sheet.kind, id=sheet.ids[place], fields=put)
 
 
-def _renamed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[ThingRename]:
+def _renamed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[RenameThing]:
     column, old = sheet.columns[0], sheet.ids[place]
     if column.name not in cells:
         return
     new = _id(cells[column.name], column, f"{sheet.name}, {old}")
     if new != old:
-        yield ThingRename(kind=sheet.kind, old=old, new=new)
+        yield RenameThing(kind=sheet.kind, old=old, new=new)
 
 
 def _added(
@@ -130,7 +123,7 @@ def _new(sheet: Sheet, row: Mapping[str, Cell]) -> EntityChange:
     return EntityChange(op="put", kind=sheet.kind, id=key, fields=fields)
 
 
-def _twice(sheet: Sheet, renames: list[ThingRename], taken: frozenset[str]) -> Iterator[str]:
+def _twice(sheet: Sheet, renames: list[RenameThing], taken: frozenset[str]) -> Iterator[str]:
     """Name each new id that another thing has, or gets too."""
     seen: set[str] = set()
     for rename in renames:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app.environment.data_frames import NUMBER, WHOLE, YES_OR_NO, frame
-from app.environment.environment_commands import EditWorld, GiveData
 from app.environment.invariant_lines import InvariantVerdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.table_widgets import editor_state, height, is_new, look_at, problems
@@ -21,13 +20,14 @@ from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_
 from app.forms.upload_panel import upload
 from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
-from app.session.commands import ChangeSettings, Command
+from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.conventions.entity_kinds import id_of, kind_named
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import Tables, TablesError, read_tables
 from simulator.environment.world.tool_settings import Authority
+from simulator.session.commands import ChangeSettings, EditWorld, GiveData
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldTable, WorldView
@@ -50,7 +50,7 @@ _AUTHORITIES: dict[Authority, str] = {
 _SHOWN_GONE = 30
 
 
-def things(scene: SessionContext, world: WorldView) -> Command | None:
+def things(scene: SessionContext, world: WorldView) -> Asked | None:
     """Draw the things; return what was asked for."""
     _flags(scene, world)
     for text in world.problems:
@@ -109,7 +109,7 @@ def _chosen(world: WorldView, search: str) -> WorldTable | None:
     return next((table for table in world.tables if table.kind == chosen), None)
 
 
-def _below(scene: SessionContext, table: WorldTable) -> Command | None:
+def _below(scene: SessionContext, table: WorldTable) -> Asked | None:
     """Say what is gone, and what an unknown id means."""
     if table.gone:
         more = f" and {len(table.gone) - _SHOWN_GONE} more" if len(table.gone) > _SHOWN_GONE else ""
@@ -154,7 +154,7 @@ def _flags(scene: SessionContext, world: WorldView) -> None:
 # One thing of the world: where each of its fields comes from, and its record as JSON.
 
 
-def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search: str) -> Command | None:
+def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search: str) -> Asked | None:
     """Draw one thing of a kind; return what was asked for."""
     ids = [table.ids[place] for place in found_rows(table, search)]
     if ids:
@@ -171,7 +171,7 @@ def one_thing(scene: SessionContext, world: WorldView, table: WorldTable, search
     return new_thing(scene, world, table.kind)
 
 
-def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | None:
+def _record(scene: SessionContext, table: WorldTable, key: str) -> Asked | None:
     before: JsonObject = table.rows[table.ids.index(key)]
     kept = KeptInputs(scene.drafts, f"thing-{table.kind}-{key}", canonical(before))
     with st.expander("Edit as JSON", icon=":material/data_object:", key="world_record"):
@@ -199,7 +199,7 @@ def _record(scene: SessionContext, table: WorldTable, key: str) -> Command | Non
         return EditWorld(changes=(change,))
 
 
-def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Command | None:
+def new_thing(scene: SessionContext, world: WorldView, kind: str = "") -> Asked | None:
     """Draw the form for a thing of any kind; return it."""
     kept = KeptInputs(scene.drafts, f"new-thing-{kind}")
     with st.expander("Add entity", icon=":material/add:", key="world_new"):
@@ -245,7 +245,7 @@ _INDEX = "_index"
 """The name by which a table editor knows its row labels; a field of this name is called otherwise in it."""
 
 
-def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Command | None:
+def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Asked | None:
     """Draw the things in which a text is found; return the edits that were made since the last run."""
     sheet = sheet_of(table, search)
     heads = {column.name: _sheet_head(column.name) for column in sheet.columns}
@@ -270,7 +270,8 @@ def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Comma
         return None
     if not is_new(key, done, scene.view.version):
         return None
-    return EditWorld(changes=edits.changes, renames=edits.renames)
+    edited = (EditWorld(changes=edits.changes),) if edits.changes else ()
+    return (*edited, *edits.renames)
 
 
 def _sheet_head(name: str) -> str:
@@ -334,12 +335,12 @@ _ICONS = {
 _SHOWN = 8
 
 
-def invariants(scene: SessionContext, world: WorldView) -> Command | None:
+def invariants(scene: SessionContext, world: WorldView) -> Asked | None:
     """Draw the invariants; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     lines = settings.invariants
     st.caption(_INVARIANTS_HELP)
-    asked: Command | None = None
+    asked: Asked | None = None
     for place, line in enumerate(lines):
         asked = _line(scene, lines, place, line) or asked
     asked = _new_invariant(scene, world, lines) or asked
@@ -354,7 +355,7 @@ def invariants(scene: SessionContext, world: WorldView) -> Command | None:
     return asked
 
 
-def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Command | None:
+def _line(scene: SessionContext, lines: tuple[str, ...], place: int, line: str) -> Asked | None:
     kept = KeptInputs(scene.drafts, f"invariant-{place}", line)
     with st.container(border=True, gap="xxsmall", key=f"invariant_row_{place}"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -386,7 +387,7 @@ def _new_input(scene: SessionContext, count: int) -> KeptInputs:
     return KeptInputs(scene.drafts, f"invariant-new-{count}")
 
 
-def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Command | None:
+def _new_invariant(scene: SessionContext, world: WorldView, lines: tuple[str, ...]) -> Asked | None:
     kept = _new_input(scene, len(lines))
     with st.container(border=True, gap="xsmall", key="invariant_new_row"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -446,7 +447,7 @@ _CAN_BRING = (
 _SHOWN_ROWS = 100
 
 
-def given_data(scene: SessionContext, world: WorldView) -> Command | None:
+def given_data(scene: SessionContext, world: WorldView) -> Asked | None:
     """Draw the data; return what was asked for."""
     environment = scene.live.simulation.environment.now
     now = environment.data
@@ -564,6 +565,6 @@ def _draw_data(tables: Tables) -> None:
 PARTS: Mapping[str, Part] = {"Entities": things, "Invariants": invariants, "Data": given_data}
 
 
-def world_tab(scene: SessionContext) -> Command | None:
+def world_tab(scene: SessionContext) -> Asked | None:
     """Draw the world; return what was asked for."""
     return parted_tab(scene, "Part of the world", PARTS, "world_part")

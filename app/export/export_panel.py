@@ -16,7 +16,7 @@ from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import is_among_data
 from app.session import page_state
-from app.session.commands import Show
+from app.session.page_commands import Show
 from app.session.progress_panel import waiting
 from simulator.base.frozen_value import Value
 from simulator.environment.drafts.blanks import Unsure

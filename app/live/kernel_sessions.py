@@ -14,7 +14,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session import Seats
 
 if TYPE_CHECKING:
-    from app.live.simulation_protocol import LiveSimulation
+    from simulator.runtime.commanding import Commanding
 
 
 def opened(
@@ -26,7 +26,7 @@ def opened(
     seed: str | None,
     user_id: str,
     keep: Callable[[Journal], Journal] | None,
-) -> LiveSimulation:
+) -> Commanding:
     """Begin a session; arguments as for `Simulation.open`.
 
     Raises:
@@ -60,7 +60,7 @@ def check_message(config: SimulatedAgentConfig, message: str | JsonObject) -> No
         expected_input.check_message(config.root_agent, message)
 
 
-def resumed(journal: Journal, config: SimulatedAgentConfig, *, wait: float) -> LiveSimulation:
+def resumed(journal: Journal, config: SimulatedAgentConfig, *, wait: float) -> Commanding:
     """Go on with the session of a journal, as `Simulation.resume` does.
 
     Raises:

@@ -12,11 +12,11 @@ from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import UnsentTexts
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
+from simulator.runtime.commanding import Commanding
 from simulator.session.history import UserQuery
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class LiveSession:
     """
 
     session_id: str
-    simulation: LiveSimulation
+    simulation: Commanding
     config: SimulatedAgentConfig
     directory: AgentDirectory = field(default_factory=AgentDirectory)
     title: str = ""
@@ -143,7 +143,7 @@ class Registry:
 
     def add(
         self,
-        simulation: LiveSimulation,
+        simulation: Commanding,
         config: SimulatedAgentConfig,
         directory: AgentDirectory,
         *,

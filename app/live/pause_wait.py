@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from app.live.simulation_protocol import LiveSimulation
+from simulator.runtime.commanding import Commanding
 
 AT_ONCE = 0.0
 """Lets a command return before the next pause; `settle` waits for it."""
@@ -18,7 +18,7 @@ REAL_WORK_SECONDS = 0.1
 _SLICE_SECONDS = 0.05
 
 
-def settle(simulation: LiveSimulation) -> None:
+def settle(simulation: Commanding) -> None:
     """Wait a moment for the next pause; less where something real is at work."""
     began = time.monotonic()
     while not simulation.wait(_SLICE_SECONDS):

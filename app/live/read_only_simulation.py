@@ -6,12 +6,16 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from typing_extensions import override
+
+from simulator.runtime.commanding import Commanding, SimulatedEnvironment, SimulationView, UserView
+from simulator.runtime.errors import SimulationError
+from simulator.session.commands import Command, Question, SeenByModel
+
 if TYPE_CHECKING:
-    from app.live.simulation_protocol import LiveSimulation
     from simulator.journal import Journal
     from simulator.runtime import SimulationView
-    from simulator.runtime.simulated_environment import SimulatedEnvironment
-    from simulator.seats.requests import ModelRequest
+    from simulator.runtime.commanding import SimulatedEnvironment
     from simulator.session import SimulationSession
     from simulator.store import StoredJournal
 
@@ -22,7 +26,7 @@ _GONE = "This session is no longer shared with you."
 _REFUSED = "This session is shared with you read-only. Nothing was changed. Make a copy to continue it."
 
 
-class ReadOnlyError(ValueError):
+class ReadOnlyError(SimulationError):
     """A command for a session that somebody may only look at; nothing was changed."""
 
 
@@ -30,79 +34,15 @@ class NotSharedError(ReadOnlyError):
     """What is asked of a session that is not shared any more; nothing of it is given out."""
 
 
-class ReadOnly:
-    """What a session that is only looked at makes of every command of `LiveSimulation`."""
+class ReadOnly(Commanding):
+    """A session that is only looked at: every command is refused, whatever it is."""
 
-    def query(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
+    @override
+    def send(self, command: Command, wait: float | None = None) -> NoReturn:
         refuse()
 
-    def answer(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def run_real(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def inject(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def confirm(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def reply(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def set_player(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def set_user(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def accept(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def complete(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def set_rules(self, *_: Any, **__: Any) -> None:
-        """Refuse it."""
-        refuse()
-
-    def switch_rule(self, *_: Any, **__: Any) -> None:
-        """Refuse it."""
-        refuse()
-
-    def stop(self) -> None:
-        """Refuse it."""
-        refuse()
-
-    def undo(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def redo(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def move_head(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def go_on(self, *_: Any, **__: Any) -> bool:
-        """Refuse it."""
-        refuse()
-
-    def close(self) -> None:
-        """Refuse it."""
+    @override
+    def close(self) -> NoReturn:
         refuse()
 
 
@@ -123,7 +63,7 @@ class Watched(ReadOnly):
         may_look: Whether they still may, and it is still this one that stands for the session.
     """
 
-    def __init__(self, simulation: LiveSimulation, may_look: Callable[[], bool]) -> None:
+    def __init__(self, simulation: Commanding, may_look: Callable[[], bool]) -> None:
         self._simulation, self._may_look = simulation, may_look
 
     @property
@@ -144,21 +84,22 @@ class Watched(ReadOnly):
     @property
     def environment(self) -> SimulatedEnvironment:
         """What the environment knows; each change is refused."""
-        return self._shared().environment.looked_at()
+        self._shared()
+        return super().environment
 
     def view(self) -> SimulationView:
         """Return one consistent snapshot."""
         return self._shared().view()
 
-    def model_view(self) -> ModelRequest | None:
-        """Return what the model was last shown."""
-        return self._shared().model_view()
+    def look(self, question: Question) -> Any:
+        """Return the answer to a question."""
+        return self._shared().look(question)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the next pause; False if `timeout` seconds were not enough."""
         return self._shared().wait(timeout)
 
-    def _shared(self) -> LiveSimulation:
+    def _shared(self) -> Commanding:
         """Return the session itself.
 
         Raises:
@@ -178,10 +119,10 @@ class AtRest(ReadOnly):
     """
 
     def __init__(self, journal: StoredJournal, agent: Any) -> None:
-        from simulator.runtime.read_only_environment import environment_of_journal  # noqa: PLC0415 - importing ADK takes a second
+        from simulator.runtime.resting_journal import questions_to  # noqa: PLC0415 - importing ADK takes a second
 
         self._journal = journal
-        self._environment = environment_of_journal(journal, agent)
+        self._asked = questions_to(journal, agent)
         self._changes, self._lock = 0, Lock()
 
     @property
@@ -205,26 +146,18 @@ class AtRest(ReadOnly):
             self._changes += self._journal.refresh()
             return self._changes
 
-    @property
-    def environment(self) -> SimulatedEnvironment:
-        """What the environment knows."""
-        return self._environment
-
     def view(self) -> SimulationView:
         """Return one consistent snapshot; nothing waits and nothing runs."""
-        from simulator.runtime import SimulationView  # noqa: PLC0415 - importing ADK takes a second
-        from simulator.runtime.user_commands import UserView  # noqa: PLC0415 - as above
-
         version = self.version
         user = UserView(seat=self._journal.fold.user)
         return SimulationView(
             session=self._journal.session(), version=version, head=self._journal.head, user=user
         )
 
-    def model_view(self) -> ModelRequest | None:
-        """No model is asked here."""
-        return None
+    def look(self, question: Question) -> Any:
+        """Return the answer to a question; no model is asked here."""
+        return None if isinstance(question, SeenByModel) else self._asked(question)
 
-    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - as `LiveSimulation` has it
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - as `Commanding` has it
         """It is at rest."""
         return True

@@ -13,7 +13,6 @@ from app.live.pause_wait import AT_ONCE, settle
 from app.live.player_names import not_at_first
 from app.live.reopened_sessions import kept_drafts
 from app.live.session_store import server_store
-from app.live.simulation_protocol import LiveSimulation
 from app.live.upload_quota import check_attached
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
@@ -25,6 +24,7 @@ from simulator.base.json_values import JsonObject
 from simulator.facts import EVERY, AgentPlayer, EarlierData, SavedArtifact, ToolPlayer
 from simulator.journal import Journal
 from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.runtime.commanding import Commanding
 from simulator.session import Seats
 from simulator.session.attached_files import files_in, message_of
 from simulator.session.earlier_data import earlier_data
@@ -187,7 +187,7 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
 
 
 def taken_in(
-    begin: Callable[[Callable[[Journal], Journal] | None], LiveSimulation],
+    begin: Callable[[Callable[[Journal], Journal] | None], Commanding],
     config: SimulatedAgentConfig,
     owner: str,
 ) -> LiveSession:

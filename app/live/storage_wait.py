@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from app.live.session_store import store_if_open
-from app.live.simulation_protocol import LiveSimulation
+from simulator.runtime.commanding import Commanding
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -15,7 +15,7 @@ KEEP_SECONDS = 2.0
 """How long a click or a page waits for the database; what takes longer is stored behind it."""
 
 
-def keep_facts(simulation: LiveSimulation) -> None:
+def keep_facts(simulation: Commanding) -> None:
     """Wait until all that has happened up to now is stored; call it between looking and drawing.
 
     Nobody waits where storing is known to fail or to be late.
@@ -42,7 +42,7 @@ def keep_drafts() -> str | None:
     return None
 
 
-def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView, drafts: str | None) -> str:
+def what_waits_to_be_stored(simulation: Commanding, view: SimulationView, drafts: str | None) -> str:
     """Name what of a session is not stored yet; empty where all is. `drafts` is what `keep_drafts` returned."""
     first = simulation.journal.first_unstored
     facts = "" if first is None else _steps(first, view)

@@ -14,19 +14,19 @@ from app.forms.widget_store import KeptInputs, slug
 from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
 from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
 from app.rules.effect_panel import then
-from app.rules.rule_commands import SetRules
 from app.rules.rule_form import read_rule, rule_fields
 from app.rules.rule_inputs_panel import Inputs
 from app.rules.rule_list import replaced
 from app.rules.rule_preview import Preview, previewed
 from app.session import page_state
-from app.session.commands import NEW_RULE
+from app.session.page_commands import NEW_RULE
 from app.session.past_calls import PastCall, before, past_calls
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import steers
 from simulator.base.json_values import JsonObject
 from simulator.environment.expressions.json_paths import PathError, parse
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+from simulator.session.commands import SetRules
 
 # Draws for which calls a rule is: its conditions, in groups, and its chance.
 

@@ -12,7 +12,6 @@ import streamlit as st
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.rules.rule_commands import SetRules, TakeConfig
 from app.rules.rule_exchange import (
     FORMS,
     RestOfConfig,
@@ -25,18 +24,19 @@ from app.rules.rule_exchange import (
 from app.rules.rule_text import rule_line
 from app.session import page_state
 from app.session import page_state as state
-from app.session.commands import Command
+from app.session.page_commands import Asked, Steps
 from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
 from simulator.environment.injection.adk_config_text import names_no_tool
 from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
 from simulator.environment.injection.rules import InjectionRule
+from simulator.session.commands import ChangeSettings, Command, GiveData, GiveRecording, SetPlayer, SetRules
 
 _SHOWN = 12
 
 
-def rule_exchange(scene: SessionContext) -> Command | None:
+def rule_exchange(scene: SessionContext) -> Asked | None:
     """Draw saved sets, import and export; return the rules that were taken in."""
     kept = KeptInputs(scene.drafts, "rule-exchange")
     st.markdown("**Saved sets**")
@@ -51,7 +51,7 @@ def rule_exchange(scene: SessionContext) -> Command | None:
     return asked
 
 
-def _import(scene: SessionContext, kept: KeptInputs) -> Command | None:
+def _import(scene: SessionContext, kept: KeptInputs) -> Asked | None:
     text = _text(kept)
     if not text.strip():
         return None
@@ -76,14 +76,19 @@ def _import(scene: SessionContext, kept: KeptInputs) -> Command | None:
         wanted = _beside(kept, beside)
         asked = take_in(scene, "incoming", rules, empty=not beside.words)
     if wanted and isinstance(asked, SetRules):
-        return TakeConfig(
-            rules=asked.rules,
-            data=beside.data,
-            recorded=beside.recorded,
-            settings=beside.settings,
-            mock_tools=beside.mock_tools,
-        )
+        return _with_rest(asked, beside)
     return asked
+
+
+def _with_rest(rules: SetRules, beside: RestOfConfig) -> Steps:
+    """Return what puts all of a configuration in force: what is empty in it changes nothing."""
+    environment: tuple[tuple[object, Command], ...] = (
+        (beside.data, GiveData(text=beside.data)),
+        (beside.recorded, GiveRecording(name="tracing", calls=beside.recorded)),
+        (beside.settings, ChangeSettings(fields=beside.settings)),
+    )
+    mocked = (SetPlayer(seat="tool", player="model", target=name) for name in beside.mock_tools)
+    return (rules, *(command for said, command in environment if said), *mocked)
 
 
 def _text(kept: KeptInputs) -> str:
@@ -181,13 +186,13 @@ def save_form(scene: SessionContext, kept: KeptInputs) -> None:
         problem("The saved sets were not changed.", str(failed))
 
 
-def rule_set_list(scene: SessionContext) -> Command | None:
+def rule_set_list(scene: SessionContext) -> Asked | None:
     """Draw the sets; return the session's rules with those of one that was taken in."""
     folder = rule_set_folder()
     stored = _listed(folder)
     if not stored:
         st.caption(_NO_SETS)
-    asked: Command | None = None
+    asked: Asked | None = None
     for each in stored:
         with st.container(border=True, gap="xxsmall", key=f"rule_set_{slug(each.path.name)}"):
             asked = _card(scene, folder, each) or asked
@@ -204,7 +209,7 @@ def _listed(folder: RuleSetFolder) -> tuple[StoredSet, ...]:
         return ()
 
 
-def _card(scene: SessionContext, folder: RuleSetFolder, each: StoredSet) -> Command | None:
+def _card(scene: SessionContext, folder: RuleSetFolder, each: StoredSet) -> Asked | None:
     key = slug(each.path.name)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.markdown(f"**{safe_label(each.name)}**", width="content")
@@ -227,7 +232,7 @@ def _card(scene: SessionContext, folder: RuleSetFolder, each: StoredSet) -> Comm
     return _taken(scene, folder, each, key)
 
 
-def _taken(scene: SessionContext, folder: RuleSetFolder, each: StoredSet, key: str) -> Command | None:
+def _taken(scene: SessionContext, folder: RuleSetFolder, each: StoredSet, key: str) -> Asked | None:
     try:
         rules = folder.load(each.name).rules
     except RuleSetError as error:
@@ -281,7 +286,7 @@ def folder_for(argv: Sequence[str], environ: Mapping[str, str]) -> Path:
 
 def take_in(
     scene: SessionContext, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
-) -> Command | None:
+) -> Asked | None:
     """Draw the ways to take rules in, with what this agent lacks for them; return the rules as they then are.
 
     `empty` says that there is nothing to take where there are no rules.

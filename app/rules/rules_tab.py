@@ -10,23 +10,23 @@ from pydantic import ValidationError
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.rules.rule_commands import SetRules, SwitchRule
 from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.rules.rule_text import NO_RULES, rule_line
 from app.session import page_state
-from app.session.commands import NEW_RULE, Command, Show
+from app.session.page_commands import NEW_RULE, Asked, Show
 from app.session.past_calls import last_misses, past_calls, times_fired
 from app.session.session_context import SessionContext
 from simulator.environment.injection.fault_library import Fault, search
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+from simulator.session.commands import SetRules, SwitchRule
 
 COLUMNS = (1, 1.65)
 SIDES = ("Fault library", "Try it", "Sets and files")
 
 
-def rules_tab(scene: SessionContext) -> Command | None:
+def rules_tab(scene: SessionContext) -> Asked | None:
     """Draw the rules; return what was asked for."""
     finish_saving(scene)
     edited = edited_rule(scene)
@@ -47,7 +47,7 @@ def close_rule_here(scene: SessionContext) -> None:
         st.session_state[page_state.RULE_HERE] = False
 
 
-def rule_here(scene: SessionContext) -> Command | None:
+def rule_here(scene: SessionContext) -> Asked | None:
     """Draw the editor of a new rule over the session; once it is added, `added_line` names it."""
     asked = rule_editor(scene, NEW_RULE)
     if asked is not None:
@@ -68,7 +68,7 @@ def _head(scene: SessionContext) -> None:
             edit()
 
 
-def _beside(scene: SessionContext) -> Command | None:
+def _beside(scene: SessionContext) -> Asked | None:
     side = pane_head("Add and test", SIDES, "rules_side")
     with pane("rules_side"):
         match side:
@@ -93,7 +93,7 @@ def _try(scene: SessionContext) -> None:
 _MENU = ("Duplicate", "Move up", "Move down", "Move to top", "Delete")
 
 
-def rule_list(scene: SessionContext) -> Command | None:
+def rule_list(scene: SessionContext) -> Asked | None:
     """Draw the rules; return what was asked for."""
     rules = scene.session.rules
     asked = _deleted(rules) or _replaced()
@@ -106,7 +106,7 @@ def rule_list(scene: SessionContext) -> Command | None:
     return asked
 
 
-def switch(rule: InjectionRule, length: int) -> Command | None:
+def switch(rule: InjectionRule, length: int) -> Asked | None:
     """Draw the switch of a rule, which carries its name."""
     key = f"rule_on_{slug(rule.rule_id)}"
     page_state.follow(key, rule.enabled)
@@ -116,7 +116,7 @@ def switch(rule: InjectionRule, length: int) -> Command | None:
 
 def _card(
     rules: tuple[InjectionRule, ...], rule: InjectionRule, fired: Mapping[str, int], misses: Mapping[str, str]
-) -> Command | None:
+) -> Asked | None:
     name = slug(rule.rule_id)
     edited = page_state.get("editing_rule") == rule.rule_id
     with st.container(border=True, gap="xxsmall", key=f"{'rule_edited' if edited else 'rule'}_{name}"):
@@ -144,7 +144,7 @@ def edit(rule_id: str = NEW_RULE) -> None:
     st.rerun()
 
 
-def _menu(rules: tuple[InjectionRule, ...], rule: InjectionRule, name: str) -> Command | None:
+def _menu(rules: tuple[InjectionRule, ...], rule: InjectionRule, name: str) -> Asked | None:
     chosen = st.menu_button(
         ":material/more_vert:", _MENU, key=f"rule_menu_{name}", type="tertiary", help="More actions"
     )
@@ -163,7 +163,7 @@ def _menu(rules: tuple[InjectionRule, ...], rule: InjectionRule, name: str) -> C
     return None
 
 
-def _deleted(rules: tuple[InjectionRule, ...]) -> Command | None:
+def _deleted(rules: tuple[InjectionRule, ...]) -> Asked | None:
     """Offer the rule that was deleted last, in this tab, to be put back."""
     kept = page_state.get("deleted_rules")
     if not kept:
@@ -182,7 +182,7 @@ def _deleted(rules: tuple[InjectionRule, ...]) -> Command | None:
     return SetRules(rules=put_back(rules, rule, place))
 
 
-def _replaced() -> Command | None:
+def _replaced() -> Asked | None:
     """Offer the rules whose place others took to be put back in the place of all that are there now."""
     kept = page_state.get("replaced_rules")
     if not kept:
@@ -218,7 +218,7 @@ PAGE = 18
 _ALL = "all"
 
 
-def fault_library(scene: SessionContext, *, stays: bool = False) -> Command | None:
+def fault_library(scene: SessionContext, *, stays: bool = False) -> Asked | None:
     """Draw the library; return the rules with the one that was added.
 
     Args:
@@ -231,7 +231,7 @@ def fault_library(scene: SessionContext, *, stays: bool = False) -> Command | No
     shown = PAGE * (1 + int(page_state.get("faults_shown") or 0))
     if not found:
         st.caption("No faults match. Try other words, or all kinds.")
-    asked: Command | None = None
+    asked: Asked | None = None
     for fault in found[:shown]:
         asked = _fault_card(scene, fault, tool, stays=stays) or asked
     if len(found) > shown and st.button(
@@ -279,7 +279,7 @@ def _found(kept: KeptInputs) -> tuple[Fault, ...]:
     return tuple(fault for fault in found if chosen in {_ALL, fault.category})
 
 
-def _fault_card(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Command | None:
+def _fault_card(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Asked | None:
     with st.container(border=True, gap="xxsmall", key=f"fault_{fault.name}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
             st.markdown(f"**{safe_label(fault.title)}**", width="content")
@@ -299,7 +299,7 @@ def _fault_card(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) 
     return _added(scene, fault, tool, stays=stays) if added else None
 
 
-def _added(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Command:
+def _added(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Asked:
     rules = scene.session.rules
     taken = {rule.rule_id for rule in rules}
     rule_id = fault.name if fault.name not in taken else unused_name(fault.name, taken)
@@ -307,7 +307,7 @@ def _added(scene: SessionContext, fault: Fault, tool: str, *, stays: bool) -> Co
     return SetRules(rules=(*rules, fault.rule(tool, rule_id)))
 
 
-def added_line(scene: SessionContext) -> Command | Show | None:
+def added_line(scene: SessionContext) -> Asked | Show | None:
     """Name the rule that was added last out of the library, with the ways to change it and to take it away again."""
     rules = scene.session.rules
     rule = next((each for each in rules if each.rule_id == page_state.get("added_rule")), None)

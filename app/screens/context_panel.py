@@ -19,8 +19,8 @@ from app.rules.rule_text import NO_RULES, rule_line
 from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
-from app.session.commands import ChangeSeat, Command, Show
 from app.session.context_fold_panel import hide_context
+from app.session.page_commands import Asked, Show
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools, tool_player
@@ -28,16 +28,17 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import EVERY, SavedArtifact, ToolPlayer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session.adk_event_fields import message_text
+from simulator.session.commands import SetPlayer
 
 if TYPE_CHECKING:
-    from app.live.simulation_protocol import LiveSimulation
     from simulator.runtime import SimulationView
+    from simulator.runtime.commanding import Commanding
 
 
 VIEWS = ("Rules", "State", "Model", "Seats")
 
 
-def context(scene: SessionContext) -> Command | Show | None:
+def context(scene: SessionContext) -> Asked | Show | None:
     """Draw the pane; return what was asked for in it."""
     view = scene.view
     with st.container(
@@ -106,7 +107,7 @@ def _json(value: dict[str, object], *, empty: str) -> None:
         st.caption(empty)
 
 
-def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
+def _model_view(view: SimulationView, simulation: Commanding) -> None:
     request = next((each for each in view.pending if isinstance(each, ModelRequest)), None)
     request = request or simulation.model_view()
     if request is None:
@@ -122,7 +123,7 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
 
 def seats(
     view: SimulationView, directory: AgentDirectory, around: Surroundings = NOTHING_AROUND
-) -> Command | None:
+) -> Asked | None:
     """Draw the seats; return the change that was chosen. `around` says who can play."""
     st.caption("Agent responses come from")
     asked = _agents(view, directory)
@@ -130,10 +131,10 @@ def seats(
     return _tools(view, directory, around) or asked
 
 
-def _agents(view: SimulationView, directory: AgentDirectory) -> Command | None:
+def _agents(view: SimulationView, directory: AgentDirectory) -> Asked | None:
     players = view.session.seats
     names = known_agents(directory, view.session)
-    asked: Command | None = None
+    asked: Asked | None = None
     for name in names or (EVERY,):
         now = players.of_agent(name)
         key = f"seat_agent_{slug(name)}"
@@ -145,13 +146,13 @@ def _agents(view: SimulationView, directory: AgentDirectory) -> Command | None:
             key=key,
         )
         if chosen != now:
-            asked = ChangeSeat(seat="agent", target=name, player=chosen)
+            asked = SetPlayer(seat="agent", target=name, player=chosen)
     return asked
 
 
-def _tools(view: SimulationView, directory: AgentDirectory, around: Surroundings) -> Command | None:
+def _tools(view: SimulationView, directory: AgentDirectory, around: Surroundings) -> Asked | None:
     agents = {tool.name for tool in directory.tools if tool.is_agent}
-    asked: Command | None = None
+    asked: Asked | None = None
     for name in (EVERY, *known_tools(directory, view.session)):
         now = tool_player(directory, view.session, name)
         names = {**{player: words.name for player, words in PLAYERS.items()}}
@@ -171,7 +172,7 @@ def _tools(view: SimulationView, directory: AgentDirectory, around: Surroundings
         else:
             _about(now, chosen, missing)
         if chosen != now and not missing and _is_sure(view, name, key, chosen):
-            asked = ChangeSeat(seat="tool", target=name, player=chosen)
+            asked = SetPlayer(seat="tool", target=name, player=chosen)
     return asked
 
 
@@ -217,7 +218,7 @@ _MOST_REASONS = 20
 _LIBRARY = "library_here"
 
 
-def injections(scene: SessionContext) -> Command | Show | None:
+def injections(scene: SessionContext) -> Asked | Show | None:
     """Draw the rules; return what was asked for."""
     asked = _ways(scene)
     with place():
@@ -235,8 +236,8 @@ def injections(scene: SessionContext) -> Command | Show | None:
     return asked
 
 
-def _ways(scene: SessionContext) -> Command | Show | None:
-    asked: Command | Show | None = None
+def _ways(scene: SessionContext) -> Asked | Show | None:
+    asked: Asked | Show | None = None
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         editor = st.popover("Add rule", icon=":material/add:", key=page_state.RULE_HERE, on_change="rerun")
         library = st.popover("Fault library", icon=":material/bug_report:", key=_LIBRARY, on_change="rerun")
@@ -253,11 +254,11 @@ def _ways(scene: SessionContext) -> Command | Show | None:
     return asked
 
 
-def _rule(rule: InjectionRule, fired: int) -> Command | Show | None:
+def _rule(rule: InjectionRule, fired: int) -> Asked | Show | None:
     name = slug(rule.rule_id)
     with st.container(border=True, gap="xxsmall", key=f"rule_{name}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-            asked: Command | Show | None = switch(rule, 22)
+            asked: Asked | Show | None = switch(rule, 22)
             st.space("stretch")
             if fired:
                 st.badge(f"{fired}\u00d7", color="red", help="Times fired in this session")

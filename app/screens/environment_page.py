@@ -15,14 +15,14 @@ from app.forms.common_panel import page_head
 from app.forms.safe_labels import safe_label
 from app.live.live_sessions import title
 from app.rules.rules_tab import rules_tab
-from app.session.commands import Command, Show
 from app.session.named_views import named_views
+from app.session.page_commands import Asked, Show
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status, waits_for_reply
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 
-Tab: TypeAlias = Callable[[SessionContext], Command | None]
+Tab: TypeAlias = Callable[[SessionContext], Asked | None]
 """Draws one tab below the head; gives what was asked for in it."""
 
 TABS: Mapping[str, Tab] = {
@@ -37,7 +37,7 @@ TABS: Mapping[str, Tab] = {
 LOOK_AGAIN_SECONDS = 0.5
 
 
-def environment(scene: SessionContext) -> Command | Show | None:
+def environment(scene: SessionContext) -> Asked | Show | None:
     """Draw the page; return what was asked for."""
     back = page_head(
         "Environment",
@@ -46,7 +46,7 @@ def environment(scene: SessionContext) -> Command | Show | None:
         "environment",
         back_help="Everything here is saved",
     )
-    asked: Command | Show | None = Show(view=None) if back else None
+    asked: Asked | Show | None = Show(view=None) if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
         chosen = named_views("Part of the environment", list(TABS), "environment_tab")
         st.space("stretch")

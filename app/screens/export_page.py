@@ -37,7 +37,7 @@ from app.live.recent_sets import remember_set
 from app.scripts.script_play import script_text
 from app.server.viewer_time import short_time
 from app.session import page_state
-from app.session.commands import Show
+from app.session.page_commands import Show
 from app.session.progress_panel import AT_ONCE_SECONDS
 from app.session.shell_texts import commands_of
 from evalset.errors import CaseTakenError

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.branches.branches_panel import branches_page
-from app.decision.decision_commands import OvertakenError, PartlyAnsweredError
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
 from app.decision.query_panel import query
@@ -39,10 +38,18 @@ from app.scripts import recorded_play, script_play
 from app.scripts.script_panel import script_strip
 from app.server.login import visitor
 from app.session import page_state
-from app.session.commands import Command, FailPastCall, GoTo, RedoStep, Show, UndoStep, hand
 from app.session.context_fold_panel import fold_of
 from app.session.fault_menu_panel import rule_of
 from app.session.header_panel import clicked_step, header
+from app.session.page_commands import (
+    Asked,
+    FailPastCall,
+    OvertakenError,
+    PartlyAnsweredError,
+    Show,
+    check,
+    hand,
+)
 from app.session.refresh_panel import look_again
 from app.session.remote_panel import elsewhere
 from app.session.session_context import SessionContext
@@ -52,6 +59,7 @@ from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
 from simulator.branches.failed_turn import failed_step
 from simulator.facts import ToolAnswered
+from simulator.session.commands import MoveHead, Redo, Undo
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -123,7 +131,7 @@ def draw_session(live: LiveSession) -> None:
 def _at_once(live: LiveSession) -> bool:
     """Carry out what most clicks ask for before anything is drawn, so that the page is drawn once; return whether it was that."""
     view = live.simulation.view()
-    asked: Command | None = clicked_step() or sent_answer(
+    asked: Asked | None = clicked_step() or sent_answer(
         view, live.drafts, lambda: surroundings(live.simulation, view)
     )
     if asked is None:
@@ -194,11 +202,11 @@ def _go_back(live: LiveSession) -> None:
     wanted = page_state.get("go_to")
     if wanted is not None:
         page_state.put("go_to", None)
-        _act(live, GoTo(fact=int(wanted)))
+        _act(live, MoveHead(fact=int(wanted)))
     back = page_state.get("step_back")
     if back is not None:
         page_state.put("step_back", None)
-        _act(live, UndoStep() if back == "undo" else RedoStep())
+        _act(live, Undo() if back == "undo" else Redo())
     failing = page_state.get("fail_call")
     if failing is not None:
         page_state.put("fail_call", None)
@@ -230,12 +238,12 @@ def _branches(scene: SessionContext) -> None:
     asked = branches_page(scene)
     with notes:
         _notes(scene.view)
-    if isinstance(asked, GoTo):
+    if isinstance(asked, MoveHead):
         page_state.show(None)
     _act(scene.live, asked)
 
 
-def _decide(live: LiveSession, view: SimulationView) -> Command | None:
+def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query. Return what was decided."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
     return (
@@ -247,11 +255,13 @@ def _decide(live: LiveSession, view: SimulationView) -> Command | None:
     )
 
 
-def _act(live: LiveSession, asked: Command | Show | None) -> None:
+def _act(live: LiveSession, asked: Asked | Show | None) -> None:
     match asked:
         case Show():
             _show(asked)
-        case Command():
+        case None:
+            return
+        case _:
             _carry_out(lambda: _commanded(live, asked), live)
 
 
@@ -267,8 +277,8 @@ def _show(asked: Show) -> None:
     st.rerun()
 
 
-def _commanded(live: LiveSession, asked: Command) -> None:
-    asked.check(live)
+def _commanded(live: LiveSession, asked: Asked) -> None:
+    check(live, asked)
     hand(live.simulation, asked)
 
 

@@ -20,8 +20,8 @@ from app.screens.sidebar import forget_lists, side
 from app.screens.start_page import start_page
 from app.server.login import visitor
 from app.session import page_state
-from app.session.commands import Show
 from app.session.context_fold_panel import fold_of
+from app.session.page_commands import Show
 from app.session.page_fragments import fragment
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline

@@ -11,8 +11,8 @@ from app.decision.request_panel import arguments
 from app.forms.common_panel import badge, pane
 from app.forms.safe_labels import Badge, literal, safe_label
 from app.live.live_sessions import LiveSession, title
-from app.session.commands import Show
 from app.session.context_fold_panel import show_context
+from app.session.page_commands import Show
 from app.session.running_panel import running
 from app.session.session_summary import status
 from simulator.base.frozen_value import Value

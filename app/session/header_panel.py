@@ -10,25 +10,19 @@ from app.forms.common_panel import badge
 from app.forms.safe_labels import Badge, literal, safe_label
 from app.live.live_sessions import LiveSession, title
 from app.session import page_state
-from app.session.commands import (
-    ChangeSeat,
-    Command,
-    RedoStep,
-    Show,
-    StopTurn,
-    UndoStep,
-)
 from app.session.context_fold_panel import show_context
+from app.session.page_commands import Asked, Show
 from app.session.session_summary import counted_steps, status
 from app.session.step_labels import step_words
 from simulator.facts import EVERY
+from simulator.session.commands import Redo, SetPlayer, StopTurn, Undo
 from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-def header(view: SimulationView, live: LiveSession, *, has_branches: bool = False) -> Command | Show | None:
+def header(view: SimulationView, live: LiveSession, *, has_branches: bool = False) -> Asked | Show | None:
     """Draw the header; return what was clicked. The way to the branches is there where the session has several."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -45,11 +39,11 @@ def header(view: SimulationView, live: LiveSession, *, has_branches: bool = Fals
     return asked
 
 
-def clicked_step() -> Command | None:
+def clicked_step() -> Asked | None:
     """Return the step back or forth that was clicked, before the header is drawn."""
     if st.session_state.get("undo_step"):
-        return UndoStep()
-    return RedoStep() if st.session_state.get("redo_step") else None
+        return Undo()
+    return Redo() if st.session_state.get("redo_step") else None
 
 
 def _badges(view: SimulationView) -> tuple[Badge, ...]:
@@ -77,9 +71,9 @@ def _reports(problems: tuple[str, ...]) -> None:
                 st.text(literal(text))
 
 
-def _steps(view: SimulationView) -> Command | None:
+def _steps(view: SimulationView) -> Asked | None:
     """Draw the ways back and forth, each with what it takes back or brings back."""
-    asked: Command | None = None
+    asked: Asked | None = None
     back, forth = view.undoes, view.redoes
     if st.button(
         "Undo",
@@ -91,7 +85,7 @@ def _steps(view: SimulationView) -> Command | None:
         if back
         else None,
     ):
-        asked = UndoStep()
+        asked = Undo()
     if st.button(
         "Redo",
         key="redo_step",
@@ -100,14 +94,14 @@ def _steps(view: SimulationView) -> Command | None:
         disabled=forth is None,
         help=f"Redo {step_words(forth)}" if forth else None,
     ):
-        asked = RedoStep()
+        asked = Redo()
     return asked
 
 
-def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | None:
+def _actions(view: SimulationView, *, has_branches: bool) -> Asked | Show | None:
     completed = view.session.state is SessionState.COMPLETED
     # What comes and goes stands first: a second click on Undo finds it where it was.
-    asked: Command | Show | None = _auto(view)
+    asked: Asked | Show | None = _auto(view)
     if has_branches and st.button(
         "Branches",
         key="open_branches",
@@ -145,7 +139,7 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | Show | No
     return asked
 
 
-def _auto(view: SimulationView) -> ChangeSeat | None:
+def _auto(view: SimulationView) -> SetPlayer | None:
     """Draw the switch with which a session goes on by itself; a tool that has a player of its own keeps it."""
     is_on = view.session.seats.of_tool(EVERY) == "auto"
     page_state.follow("auto_switch", is_on)
@@ -157,4 +151,4 @@ def _auto(view: SimulationView) -> ChangeSeat | None:
     )
     if wanted == is_on:
         return None
-    return ChangeSeat(seat="tool", target=EVERY, player="auto" if wanted else "person")
+    return SetPlayer(seat="tool", target=EVERY, player="auto" if wanted else "person")

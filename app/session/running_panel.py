@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
-from app.session.commands import StopTurn
 from app.session.user_form import USER_PLAYERS
 from simulator.seats.requests import RunningCall
+from simulator.session.commands import StopTurn
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView

@@ -35,8 +35,8 @@ from simulator.seats.requests import RunningCall
 from simulator.session.history import ToolError, ToolOutput
 
 if TYPE_CHECKING:
-    from app.live.simulation_protocol import LiveSimulation
     from simulator.runtime import SimulationView
+    from simulator.runtime.commanding import Commanding
     from simulator.session.history import HistoryEntry
 
 VIEWS = ("Timeline", "Conversation")
@@ -52,9 +52,7 @@ _UNSTORED = " :orange-badge[:material/cloud_off: not stored yet]"
 _NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
 
 
-def timeline(
-    view: SimulationView, simulation: LiveSimulation, drawn: str = "", *, may_go: bool = True
-) -> None:
+def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, may_go: bool = True) -> None:
     """Draw the pane, and keep the page up to date.
 
     Args:
@@ -91,7 +89,7 @@ def timeline(
         look_again(view.session.session_id, drawn, every, lambda: _running(view))
 
 
-def _timeline(view: SimulationView, simulation: LiveSimulation, chosen: Filter, *, may_go: bool) -> None:
+def _timeline(view: SimulationView, simulation: Commanding, chosen: Filter, *, may_go: bool) -> None:
     count = min(PAGE_STEPS * (1 + int(page_state.get("earlier") or 0)), MOST_STEPS)
     shown = newest_steps(view.session, chosen, count)
     if not shown.total:
@@ -132,7 +130,7 @@ def _earlier(shown: VisibleSteps) -> None:
 def _steps(
     history: tuple[HistoryEntry, ...],
     shown: VisibleSteps,
-    simulation: LiveSimulation | None,
+    simulation: Commanding | None,
     unstored_from: float,
 ) -> None:
     """Draw the newest steps; opening one reruns only this part of the page."""
@@ -149,7 +147,7 @@ def _steps(
         st.rerun()
 
 
-def _unstored_from(simulation: LiveSimulation) -> float:
+def _unstored_from(simulation: Commanding) -> float:
     """Return the fact from which on the steps are not stored; beyond all facts where they are, or will be in a moment."""
     journal = simulation.journal
     first = journal.first_unstored if journal.trouble is not None else None
@@ -161,14 +159,14 @@ def _body(entry: HistoryEntry) -> None:
         block(shown, f"file_{entry.fact}_{number}")
 
 
-def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: LiveSimulation | None) -> None:
+def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: Commanding | None) -> None:
     """Draw what can be done with a step."""
     with st.container(horizontal=True, gap="xsmall", key=f"ways_{place}"):
         _another_way(history[place], place, simulation)
         _fail(history[place], place, history, simulation)
 
 
-def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
+def _another_way(entry: HistoryEntry, place: int, simulation: Commanding | None) -> None:
     """Draw the way back to this step; what comes after it stays as a branch of its own. None is there to go."""
     if simulation is None:
         return
@@ -190,7 +188,7 @@ def _fail(
     entry: HistoryEntry,
     place: int,
     history: tuple[HistoryEntry, ...],
-    simulation: LiveSimulation | None,
+    simulation: Commanding | None,
 ) -> None:
     """Draw the faults with which an answered call can be answered instead."""
     if simulation is None or not isinstance(entry, (ToolOutput, ToolError)) or entry.provenance is None:
@@ -214,7 +212,7 @@ def _go_to(fact: int) -> None:
     page_state.put("go_to", fact)
 
 
-def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | None) -> None:
+def _table(view: SimulationView, chosen: Filter, simulation: Commanding | None) -> None:
     history = view.session.history
     wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
     lines = [row for row in rows(view.session) if row.index in wanted]

@@ -45,13 +45,15 @@ from simulator.kernel.messages import (
 )
 from simulator.kernel.own_packages import import_own
 from simulator.kernel.process_priority import come_behind_the_page
-from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
+from simulator.kernel.refused_commands import written_error
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.adk.private_network import NetworkNeededError
-from simulator.runtime.simulation import SimulationView
+from simulator.runtime.commanding import SimulationView
+from simulator.runtime.performing import gives
 from simulator.seats.requests import DraftedLater, Request
 from simulator.session import Seats
+from simulator.session.commands import ChangeSettings, Command, Question, SetUser, read
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
@@ -230,8 +232,8 @@ class Server:
                 return self._fields(call)
             case "leave":
                 return self._leave(call.session)
-            case name if name in CALLS:
-                return self._commanded(call)
+            case "send" | "look" | "wait" | "close" | "set_time":
+                return self._asked(call)
         raise SimulationError(f"unknown call of a kernel: {call.name!r}")
 
     def _prepared(self, call: KernelCall) -> JsonObject | None:
@@ -294,26 +296,32 @@ class Server:
             played.simulation.journal.leave()
         played.simulation.close()
 
-    def _commanded(self, call: KernelCall) -> Any:
-        played = self._sessions.get(call.session)
+    def _asked(self, call: KernelCall) -> Any:
+        played, given = self._sessions.get(call.session), call.arguments
         if played is None:
             raise SimulationError("the session is not running in this process")
-        if call.name == "set_time":
-            played.clock.at = call.arguments["at"]  # type: ignore[assignment] # as the studio sends it
-            return None
-        _check_settings(call)
-        remote = CALLS[call.name]
-        of: Any = played.simulation
-        name = call.name
-        if name.startswith(ENVIRONMENT):
-            of, name = played.simulation.environment, name.removeprefix(ENVIRONMENT)
-        at, named = remote.read(call.arguments)
-        value = getattr(of, remote.method or name)(*at, **named)
-        if call.name == "close":
-            del self._sessions[call.session]
-        else:
-            self._show(call.session, played)
-        return remote.gives.dump_python(value, mode="json")
+        match call.name:
+            case "set_time":
+                played.clock.at = given["at"]  # type: ignore[assignment] # as the studio sends it
+                return None
+            case "look":
+                question: Any = read(given["question"])  # type: ignore[arg-type] # as above
+                kind: type[Question] = type(question)
+                return gives(kind).dump_python(played.simulation.look(question), mode="json")
+            case "close":
+                played.simulation.close()
+                del self._sessions[call.session]
+                return None
+        value = self._done_in(played.simulation, call.name, given)
+        self._show(call.session, played)
+        return value
+
+    def _done_in(self, simulation: Simulation, name: str, given: Mapping[str, Any]) -> bool:
+        if name == "wait":
+            return simulation.wait(given["timeout"])
+        command: Any = read(given["command"])
+        _check_settings(command)
+        return simulation.send(command, given["wait"])
 
     def _fields(self, call: KernelCall) -> JsonObject:
         """Make fields of a request that the studio was shown without them."""
@@ -378,14 +386,19 @@ class Server:
         event.set()
 
 
-def _check_settings(call: KernelCall) -> None:
+def _check_settings(command: Command) -> None:
     """Refuse what only the server sets of a model: a command is what somebody typed on a page, or what a file says."""
-    given = call.arguments
-    named = {"user_simulator_config": given.get("config")} if call.name == "set_user" else given
-    if call.name in {"set_user", f"{ENVIRONMENT}change"} and (refused := server_settings_in(named)):
+    match command:
+        case SetUser():
+            named: Any = {"user_simulator_config": command.config}
+        case ChangeSettings():
+            named = command.model_dump(mode="json")
+        case _:
+            return
+    if refused := server_settings_in(named):
         raise SimulationError("; ".join(map(str, refused)))
-    if call.name == "set_user":
-        _check_user(given.get("config"))
+    if isinstance(command, SetUser):
+        _check_user(command.config)
 
 
 def _check_user(config: object) -> None:

@@ -1,4 +1,4 @@
-"""A simulation that a kernel plays: the same commands and views, from the facts that have come and what was shown last."""
+"""A simulation that a kernel plays: commands are sent to it; views are made of the facts that have come and what was shown last."""
 
 from __future__ import annotations
 
@@ -11,48 +11,37 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from functools import cache
-from typing import Any, Literal, Self
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
-from simulator.environment.world.entities import Contradiction, EntityChange
-from simulator.environment.world.invariants import InvariantStatus, check_invariant
-from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import (
-    EVERY,
-    NOTHING_EARLIER,
-    AgentPlayer,
-    Answered,
-    EarlierData,
-    Fact,
-    Outcome,
-    ToolPlayer,
-    TurnEnded,
-    TurnStarted,
-    UserPlayer,
-)
+from simulator.facts import NOTHING_EARLIER, Answered, EarlierData, Fact, TurnEnded, TurnStarted
 from simulator.journal import Journal
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
-from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
-from simulator.runtime.environment_changes import declared_from, settings_with
+from simulator.kernel.refused_commands import read_error
+from simulator.runtime.commanding import Commanding, SimulationView, UserView
 from simulator.runtime.errors import ReplayDivergence, SimulationError
-from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.live_agent import AgentBehind
-from simulator.runtime.simulated_environment import SimulatedEnvironment
-from simulator.runtime.simulation import SimulationView
-from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
-from simulator.runtime.user_commands import UserView
-from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
-from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
+from simulator.runtime.performing import check_reachable, gives, step_to
+from simulator.runtime.turns.undo_targets import redone, undone
+from simulator.seats.requests import Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.commands import (
+    Command,
+    MoveHead,
+    Query,
+    Question,
+    Redo,
+    SeenByModel,
+    StopTurn,
+    Undo,
+    written,
+)
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -115,8 +104,8 @@ class _Ear:
         return self._simulation.busy
 
 
-class RemoteSimulation:
-    """A session that a kernel plays. As `simulator.runtime.Simulation`, from any thread.
+class RemoteSimulation(Commanding):
+    """A session that a kernel plays.
 
     Where the kernel ends, the session goes on in a fresh one from its journal, and no model and no tool is asked again. Where it ends
     again soon, the session rests until the next command: stopping the turn or going back a step needs no kernel.
@@ -201,12 +190,6 @@ class RemoteSimulation:
         made.wait(wait)
         return made
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def read(self, work: Callable[[RemoteSimulation], Any]) -> Any:
         """Return what some work reads from the journal, between two of its changes."""
         with self._lock:
@@ -271,11 +254,6 @@ class RemoteSimulation:
         return self._version
 
     @property
-    def environment(self) -> RemoteEnvironment:
-        """What the tools find: its world, its settings, and how a person shapes it."""
-        return RemoteEnvironment(self)
-
-    @property
     def pending(self) -> tuple[Request, ...]:
         """The requests that wait for a person, oldest first."""
         with self._lock:
@@ -299,14 +277,6 @@ class RemoteSimulation:
                 undoes=undone(self.journal),
                 redoes=redone(self.journal),
             )
-
-    def model_view(self) -> ModelRequest | None:
-        """Return what the model was last shown; None while the agent's process does not answer."""
-        try:
-            seen: ModelRequest | None = self.asked("model_view", patience=_LOOK_SECONDS)
-        except SimulationError:
-            return None
-        return seen
 
     # ------------------------------------------------------------ what the kernel says
 
@@ -458,20 +428,28 @@ class RemoteSimulation:
 
     # ------------------------------------------------------------ commands
 
-    def asked(self, name: str, /, *, patience: float | None = None, **arguments: Any) -> Any:
-        """Ask the kernel for one of `CALLS`, and return what it gives.
+    def look(self, question: Question) -> Any:
+        """Return the answer to a question; None where the model's last request is asked and the agent's process does not answer."""
+        try:
+            found = self._asked("look", {"question": written(question)}, _LOOK_SECONDS)
+        except SimulationError:
+            if isinstance(question, SeenByModel):
+                return None
+            raise
+        return gives(type(question)).validate_python(found)
+
+    def _asked(self, name: str, given: JsonObject, patience: float | None) -> Any:
+        """Ask the kernel, and return what it gives.
 
         Raises:
             SimulationError: It does not fit, or the kernel has ended, or it does not answer in time.
         """
-        remote = CALLS[name]
         try:
-            value = self._told(name, remote.written(arguments), patience)
+            return self._told(name, given, patience)
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
-        return remote.gives.validate_python(value)
 
     def _told(self, name: str, given: JsonObject, patience: float | None) -> Any:
         """Ask the kernel that plays the session, or another one where a session beside this one holds that one up."""
@@ -516,24 +494,38 @@ class RemoteSimulation:
         """Return the kernel that makes drafts for what is pending; it is begun anew where nobody used the last one."""
         return self._playing() if self._is_resting else self._kernel
 
-    def _commanded(self, name: str, /, wait: float | None, **arguments: Any) -> bool:
-        """Command, and wait as long as asked; what takes longer goes on in the kernel."""
-        given = CALLS[name].written({**arguments, "wait": wait})
+    def send(self, command: Command, wait: float | None = None) -> bool:
+        """Have the kernel carry a command out, and wait as long as asked; what takes longer goes on there."""
+        match command:
+            case StopTurn():
+                self._stop(_sent(command, None))
+                return True
+            case Undo() | Redo():
+                return self.send(step_to(self.journal, command), wait)
+            case MoveHead() if self._rests():
+                return self._moved(command.fact, wait)
+            case Query():
+                self._words = ()
+        if command.settles:
+            return self._commanded(_sent(command, wait), wait)
+        self._asked("send", _sent(command, None), _LOOK_SECONDS)
+        return True
+
+    def _commanded(self, given: JsonObject, wait: float | None) -> bool:
+        if wait is None:
+            return bool(self._asked("send", given, None))
         try:
-            if wait is None:
-                return bool(self._told(name, given, None))
-            value = self._told_once(name, given, wait + GRACE_SECONDS)
+            return bool(self._told_once("send", given, wait + GRACE_SECONDS))
         except _UnansweredError as error:
             self._await(error.answer)
             threading.Thread(
-                target=self._go_on_beside, args=(error, name, given), name="kernel-beside", daemon=True
+                target=self._go_on_beside, args=(error, given), name="kernel-beside", daemon=True
             ).start()
             return False
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
-        return bool(value)
 
     def _await(self, answer: Future[Any]) -> None:
         """Count as at work until a command is taken; if it is refused by then, say why."""
@@ -552,7 +544,7 @@ class RemoteSimulation:
             self._version += 1
         answer.add_done_callback(taken)
 
-    def _go_on_beside(self, unanswered: _UnansweredError, name: str, given: JsonObject) -> None:
+    def _go_on_beside(self, unanswered: _UnansweredError, given: JsonObject) -> None:
         """Command once more in another kernel, where a session beside this one holds its own one up; else it is at work on it."""
         if not self._is_held_up(unanswered):
             return
@@ -561,112 +553,18 @@ class RemoteSimulation:
             self._words, self._version = (_BESIDE,), self._version + 1
         self._leave(unanswered.kernel)
         try:
-            self._told(name, given, _LOOK_SECONDS)
+            self._told("send", given, _LOOK_SECONDS)
         except (RefusedError, KernelError, SimulationError) as error:
             with self._lock:
                 self._words, self._version = (str(error),), self._version + 1
 
-    def query(
-        self,
-        message: str | JsonObject,
-        *,
-        state_delta: JsonObject | None = None,
-        wait: float | None = None,
-        streaming: bool = False,
-        max_llm_calls: int = 500,
-        by: str = "",
-    ) -> bool:
-        """Let the user say something."""
-        self._words = ()
-        return self._commanded(
-            "query",
-            wait,
-            message=message,
-            state_delta=state_delta,
-            streaming=streaming,
-            max_llm_calls=max_llm_calls,
-            by=by,
-        )
-
-    def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:
-        """Answer a pending request."""
-        name = "answer" if isinstance(answer, (ToolAnswer, ModelAnswer, CodeAnswer)) else "answer_plainly"
-        return self._commanded(name, wait, request=_key(request), answer=answer)
-
-    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
-        """Let the real tool, code or model answer this one request."""
-        return self._commanded("run_real", wait, request=_key(request))
-
-    def inject(
-        self,
-        request: Request | str,
-        rule: InjectionRule,
-        outcome: Outcome | None = None,
-        *,
-        wait: float | None = None,
-    ) -> bool:
-        """Let one fault answer this one tool call, or change its `outcome`."""
-        return self._commanded("inject", wait, request=_key(request), rule=rule, outcome=outcome)
-
-    def confirm(
-        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None, by: str = ""
-    ) -> bool:
-        """Let the user confirm or reject the tool call that ADK asks about."""
-        return self._commanded("confirm", wait, call_id=call_id, confirmed=confirmed, payload=payload, by=by)
-
-    def reply(self, call_id: str, response: Any, *, wait: float | None = None, by: str = "") -> bool:
-        """Let the user answer a call that was left open."""
-        return self._commanded("reply", wait, call_id=call_id, response=response, by=by)
-
-    def set_player(
-        self,
-        seat: Literal["agent", "tool"],
-        player: AgentPlayer | ToolPlayer,
-        target: str = EVERY,
-        *,
-        wait: float | None = None,
-    ) -> bool:
-        """Let somebody else sit down."""
-        return self._commanded("set_player", wait, seat=seat, player=player, target=target)
-
-    def set_user(
-        self,
-        player: UserPlayer,
-        *,
-        script: Iterable[str | JsonObject] = (),
-        scenario: JsonObject | None = None,
-        config: JsonObject | None = None,
-        hold: bool = True,
-        wait: float | None = None,
-    ) -> bool:
-        """Let somebody else speak for the user."""
-        return self._commanded(
-            "set_user", wait, player=player, script=list(script), scenario=scenario, config=config, hold=hold
-        )
-
-    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
-        """Let the user say the message that is held, or what a person has made of it."""
-        return self._commanded("accept", wait, message=message)
-
-    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
-        """Say that the conversation is over, or that it goes on after all."""
-        return self._commanded("complete", wait, over=over)
-
-    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
-        """Put these injection rules in force, from the next call on."""
-        self.asked("set_rules", patience=_LOOK_SECONDS, rules=tuple(rules))
-
     def set_time(self, at: float | None) -> None:
         """Let what is played from now on happen at one time, in seconds since the epoch; None for the present time."""
         self._at = at
-        self.asked("set_time", patience=_LOOK_SECONDS, at=at)
+        self._asked("set_time", {"at": at}, _LOOK_SECONDS)
 
-    def switch_rule(self, rule_id: str, enabled: bool) -> None:
-        """Switch one injection rule on or off."""
-        self.asked("switch_rule", patience=_LOOK_SECONDS, rule_id=rule_id, enabled=enabled)
-
-    def stop(self) -> None:
-        """End the turn in progress; where the agent's code does not let go, its process is ended."""
+    def _stop(self, given: JsonObject) -> None:
+        """End the turn in progress; where the agent's code does not let go, end its process."""
         kernel = self._kernel
         if kernel is None or not kernel.alive:
             with self._lock:
@@ -674,7 +572,7 @@ class RemoteSimulation:
             self._playing()
             return
         try:
-            self.asked("stop", patience=STOP_SECONDS)
+            self._asked("send", given, STOP_SECONDS)
         except SimulationError as error:
             if not isinstance(error.__cause__, KernelBusyError):
                 raise
@@ -682,40 +580,17 @@ class RemoteSimulation:
                 self._stopped_hard = True
             kernel.kill("the agent's process was ended because its code did not stop")
 
-    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
-        """Go to a fact of the journal; the way there is re-executed."""
-        if self._rests():
-            return self._moved(fact, wait)
-        return self._commanded("move_head", wait, fact=fact)
-
-    def undo(self, *, wait: float | None = None) -> bool:
-        """Take back the last step that a person took."""
-        return self._step_to(undo_target(self.journal), "undo", wait)
-
-    def redo(self, *, wait: float | None = None) -> bool:
-        """Bring back the step that was taken back last."""
-        return self._step_to(redo_target(self.journal), "redo", wait)
-
-    def _step_to(self, fact: int | None, what: str, wait: float | None) -> bool:
-        """Go to a fact by its number: a command that is answered late is given again, and must not take back two steps."""
-        if fact is None:
-            raise SimulationError(f"there is no step to {what}")
-        return self.move_head(fact, wait=wait)
-
     def _rests(self) -> bool:
         return self._kernel is None or not self._kernel.alive
 
     def _moved(self, fact: int, wait: float | None) -> bool:
         """Move the head where no kernel plays the session, and go on from there in a fresh one."""
         with self._lock:
+            check_reachable(self.journal, fact)
             self.journal.move_head(fact)
             self._words = ()
         self._playing()
         return self.wait(wait)
-
-    def go_on(self, *, wait: float | None = None) -> bool:
-        """Let those who sit there answer what a person came back to."""
-        return self._commanded("go_on", wait)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the agent needs a person or the turn has ended; False if `timeout` seconds were not enough."""
@@ -745,125 +620,11 @@ class RemoteSimulation:
         kernel.forget(self._id)
 
 
-class RemoteEnvironment(SimulatedEnvironment):
-    """The environment of a session that a kernel plays."""
-
-    def __init__(self, simulation: RemoteSimulation, *, only_looked_at: bool = False) -> None:
-        self._simulation, self._only_looked_at = simulation, only_looked_at
-
-    def looked_at(self) -> SimulatedEnvironment:
-        """Return the same environment to look at: each change raises `SimulationError`."""
-        return RemoteEnvironment(self._simulation, only_looked_at=True)
-
-    def _seen(self, name: str, /, **arguments: Any) -> Any:
-        return self._simulation.asked(f"{ENVIRONMENT}{name}", patience=_LOOK_SECONDS, **arguments)
-
-    def _done(self, name: str, /, **arguments: Any) -> Any:
-        if self._only_looked_at:
-            raise SimulationError("this session is read-only; nothing was changed")
-        return self._seen(name, **arguments)
-
-    @property
-    def now(self) -> SessionEnvironment:
-        """What is set: settings, data, recordings, declared tools."""
-        return self._simulation.journal.fold.environment
-
-    def world(self) -> WorldView:
-        """Return what the environment knows."""
-        found: WorldView = self._seen("world")
-        return found
-
-    def sources_for_model(self) -> dict[str, str]:
-        """Return what is sent of each tool's source where that is allowed, by the tool's name."""
-        found: dict[str, str] = self._seen("sources_for_model")
-        return found
-
-    def judge(self, line: str) -> InvariantStatus:
-        """Say how an invariant stands in the world as it is now."""
-        check_invariant(line)
-        found: InvariantStatus = self._seen("judge", line=line)
-        return found
-
-    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
-        """Say of each rule whether it would have fired for a call."""
-        place = call.key if isinstance(call, ToolRequest) else call
-        found: tuple[Trial, ...] = self._seen("try_rules", rules=tuple(rules), call=place)
-        return found
-
-    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
-        """Say what an answer to a call that waits would contradict."""
-        found: tuple[Contradiction, ...] = self._seen("against", request=_key(request), outcome=outcome)
-        return found
-
-    def change(self, settings: EnvironmentSettings | None = None, **fields: Any) -> None:
-        """Set the settings, or some of their fields by name."""
-        self._done("change", settings=settings_with(settings or self.settings, fields))
-
-    def give_data(self, text: str) -> None:
-        """Give the environment's data."""
-        self._done("give_data", text=text)
-
-    def edit(self, *changes: EntityChange | Mapping[str, Any]) -> None:
-        """Change things of the world by hand."""
-        self._done("edit", changes=tuple(changes))
-
-    def rename(self, kind: str, old: str, new: str) -> None:
-        """Give a thing another id."""
-        self._done("rename", kind=kind, old=old, new=new)
-
-    def clear_state(self, state_key: str) -> None:
-        """Forget what is remembered under a state key."""
-        self._done("clear_state", state_key=state_key)
-
-    def give_recording(self, name: str, recorded: str | Iterable[ObservedCall]) -> tuple[str, ...]:
-        """Return recorded calls to answer from, and return what of a text could not be read."""
-        problems: tuple[str, ...] = ()
-        calls = () if isinstance(recorded, str) else tuple(recorded)
-        if isinstance(recorded, str):
-            try:
-                read = read_recording(recorded)
-            except ValueError as error:
-                raise SimulationError(f"the recording {name!r} cannot be read: {error}") from error
-            calls, problems = read.calls, read.problems
-        self._done("give_recording", name=name, recorded=calls)
-        return problems
-
-    def drop_recording(self, name: str) -> None:
-        """Take a recording away."""
-        self._done("drop_recording", name=name)
-
-    def declare(self, *tools: DeclaredTool | Callable[..., Any]) -> None:
-        """Let tools that do not exist join the agent from the next turn on: these, and no others."""
-        given = [tool if isinstance(tool, DeclaredTool) else declared_from(tool) for tool in tools]
-        self._done("declare", tools=tuple(given))
-
-    def ask_for_draft(self, request: ToolRequest | str) -> None:
-        """Ask the environment's model for a draft of a call that waits."""
-        self._done("ask_for_draft", request=_key(request))
-
-    def stop_drafting(self, request: ToolRequest | str) -> None:
-        """End what a model is at that makes a draft."""
-        self._done("stop_drafting", request=_key(request))
-
-    def draw_again(self, request: ToolRequest | str) -> None:
-        """Draw another offline draft of a call that waits."""
-        self._done("draw_again", request=_key(request))
-
-    def use_model(self, model: Any) -> None:
-        """Set the environment's model by its name; an empty one sets none."""
-        if not isinstance(model, str):
-            raise SimulationError(
-                "an agent in a separate process takes the name of a model, not a model object"
-            )
-        self._done("use_model", model=model)
-
-    def analyse_connections(self) -> None:
-        """Ask the environment's model how the agent's tools hang together."""
-        self._done("analyse_connections")
-
-    def stop_analysing(self) -> None:
-        """End the analysis of the connections."""
-        self._done("stop_analysing")
+def _sent(command: Command, wait: float | None) -> JsonObject:
+    try:
+        return {"command": written(command), "wait": wait}
+    except PydanticSerializationError as error:
+        raise SimulationError(f"what is asked of the session is not JSON: {error}") from error
 
 
 def _made(simulation: RemoteSimulation, session: str, key: str, names: tuple[str, ...]) -> Mapping[str, Any]:
@@ -892,7 +653,3 @@ def _made(simulation: RemoteSimulation, session: str, key: str, names: tuple[str
 def _adapter(name: str) -> TypeAdapter[Any]:
     kind: Any = ToolRequest.model_fields[name].annotation
     return TypeAdapter(kind)
-
-
-def _key(request: Request | str) -> str:
-    return request if isinstance(request, str) else request.key

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simulator.runtime.commanding import SimulationView
     from simulator.runtime.errors import ContradictionError, Diverged, ReplayDivergence, SimulationError
     from simulator.runtime.models.reachability import default_seats, model_reachability
-    from simulator.runtime.simulation import Simulation, SimulationView
+    from simulator.runtime.simulation import Simulation
 
 _HOMES = {
     "ContradictionError": "simulator.runtime.errors",
@@ -21,7 +22,7 @@ _HOMES = {
     "ReplayDivergence": "simulator.runtime.errors",
     "Simulation": "simulator.runtime.simulation",
     "SimulationError": "simulator.runtime.errors",
-    "SimulationView": "simulator.runtime.simulation",
+    "SimulationView": "simulator.runtime.commanding",
     "default_seats": "simulator.runtime.models.reachability",
     "model_reachability": "simulator.runtime.models.reachability",
 }

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 
 from simulator.base.validation_words import complaint
@@ -32,7 +31,7 @@ from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.session_engine import Engine
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.turns.request_views import declared_from
 
 
 def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> EnvironmentSettings:
@@ -132,27 +131,6 @@ def give_recording(engine: Engine, name: str, calls: Iterable[ObservedCall]) -> 
     except ValidationError as error:
         raise SimulationError("a recording needs a name") from error
     _take(engine, fact)
-
-
-def declared_from(tool: DeclaredTool | Callable[..., Any]) -> DeclaredTool:
-    """Return a declared tool as it is, or one of a function's signature and docstring; its body is never run.
-
-    Raises:
-        SimulationError: The function cannot be declared, as when a parameter has a type that no schema can tell.
-    """
-    if isinstance(tool, DeclaredTool):
-        return tool
-    try:
-        found = describe_tool(FunctionTool(tool))
-        return DeclaredTool(
-            name=found.name,
-            description=found.description,
-            parameters=found.parameters,
-            output_schema=found.response,
-        )
-    except Exception as error:
-        name = getattr(tool, "__name__", repr(tool))
-        raise SimulationError(f"{name} cannot be declared as a tool: {error}") from error
 
 
 def declare(engine: Engine, tools: Iterable[DeclaredTool | Callable[..., Any]]) -> None:

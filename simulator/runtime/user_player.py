@@ -19,7 +19,6 @@ from simulator.facts import (
     ConversationEnded,
     Provenance,
     TurnStarted,
-    UserPlayer,
     UserProposed,
     UserSeated,
     UserStatus,
@@ -83,14 +82,14 @@ def look(engine: Engine) -> None:
         work.task = asyncio.get_running_loop().create_task(_speak(engine), context=contextvars.Context())
 
 
-async def sit(engine: Engine, player: UserPlayer, **fields: Any) -> None:
+async def sit(engine: Engine, player: str, **fields: Any) -> None:
     """Let somebody else speak for the user; what the one before was at is over.
 
     Raises:
         SimulationError: There is no such player.
     """
     try:
-        fact = UserSeated(at=engine.now(), player=player, **fields)
+        fact = UserSeated.model_validate({**fields, "at": engine.now(), "player": player})
     except ValidationError as error:
         raise SimulationError(f"{player!r} cannot play the user") from error
     await engine.user.close()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from app.live.live_sessions import LiveSession, registry
 from app.session.past_calls import before, past_calls
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentCard, AgentDirectory, ToolCard
-from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rule_call import CallContext
 from simulator.environment.injection.rule_trials import Trial, explain
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.environment.world.entities import Contradiction
 from simulator.facts import (
     AgentSelected,
     Fact,
@@ -31,11 +28,22 @@ from simulator.facts import (
 )
 from simulator.journal import Journal
 from simulator.runtime import SimulationError, SimulationView
+from simulator.runtime.commanding import Commanding
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.turns.undo_targets import redone, undone
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
 from simulator.session import SimulationSession
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.commands import (
+    AnswerRequest,
+    Command,
+    KnownWorld,
+    Question,
+    SeenByModel,
+    SetPlayer,
+    SetRules,
+    SwitchRule,
+    TryRules,
+)
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")
@@ -65,44 +73,11 @@ class FakeAgent:
         """Do nothing."""
 
 
-class FakeEnvironment:
-    """Stands for `SimulatedEnvironment`: it knows no world, and tries rules on the calls of the session."""
-
-    def __init__(self, simulation: FakeSimulation) -> None:
-        self._simulation = simulation
-
-    @property
-    def now(self) -> SessionEnvironment:
-        """Nothing is set."""
-        return SessionEnvironment()
-
-    def world(self) -> WorldView:
-        """Nothing is known."""
-        return WorldView()
-
-    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
-        """Nothing contradicts a world that is not known."""
-        return ()
-
-    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
-        """Try rules on a call that waits, or that was answered."""
-        session = self._simulation.session
-        calls = past_calls(session, [each for each in self._simulation.pending if each.kind == "tool"])
-        found = next((each for each in calls if each.place == call), None)
-        if found is None:
-            raise SimulationError(f"no tool call {call} is waiting")
-        there = before(session, calls, found)
-        context = CallContext(
-            tool_name=found.tool_name, arguments=found.arguments, agent=found.agent, tally=there.tally
-        )
-        return explain(tuple(rules), context, lambda _: 0.5)
-
-
-class FakeSimulation:
+class FakeSimulation(Commanding):
     """Stands for `Simulation`: the tests set `pending`, `running` and `busy`, and read `asked`."""
 
     def __init__(self, session_id: str = "session-0001-abcdef") -> None:
-        self.journal = Journal(
+        self.told = Journal(
             [
                 SessionOpened(at=AT, session_id=session_id, seed="seed"),
                 AgentSelected(at=AT, agent_name="Order desk", app_name="order_desk"),
@@ -113,16 +88,16 @@ class FakeSimulation:
         self.busy = False
         self.problems: tuple[str, ...] = ()
         self.seen: ModelRequest | None = None
-        self.asked: list[tuple[str, Any]] = []
+        self.asked: list[Command] = []
         self.fails_with: str | None = None
         self.refuses: dict[str, str] = {}
         self.bumps = 0
         self.closed = False
 
     @property
-    def environment(self) -> Any:
-        """What the tools find."""
-        return FakeEnvironment(self)
+    def journal(self) -> Journal:
+        """The session's journal."""
+        return self.told
 
     @property
     def session(self) -> SimulationSession:
@@ -148,96 +123,54 @@ class FakeSimulation:
             redoes=redone(self.journal),
         )
 
-    def model_view(self) -> ModelRequest | None:
-        """What the model was last shown."""
-        return self.seen
+    def look(self, question: Question) -> Any:
+        """Nothing is known of the world, so nothing contradicts it; rules are tried on the calls of the session."""
+        match question:
+            case SeenByModel():
+                return self.seen
+            case KnownWorld():
+                return WorldView()
+            case TryRules():
+                return self._tried(question.rules, question.call)
+        return ()
 
-    def _note(self, name: str, value: Any = None) -> bool:
-        self.asked.append((name, value))
+    def _tried(self, rules: tuple[InjectionRule, ...], call: str | int) -> tuple[Trial, ...]:
+        calls = past_calls(self.session, [each for each in self.pending if each.kind == "tool"])
+        found = next((each for each in calls if each.place == call), None)
+        if found is None:
+            raise SimulationError(f"no tool call {call} is waiting")
+        there = before(self.session, calls, found)
+        context = CallContext(
+            tool_name=found.tool_name, arguments=found.arguments, agent=found.agent, tally=there.tally
+        )
+        return explain(rules, context, lambda _: 0.5)
+
+    def send(self, command: Command, wait: float | None = None) -> bool:
+        """Note a command, refuse what `fails_with` or `refuses` says, and carry out changes of seats and rules."""
+        self.asked.append(command)
         if self.fails_with:
             raise SimulationError(self.fails_with)
         self.bumps += 1
+        match command:
+            case AnswerRequest() if reason := self.refuses.get(command.key):
+                raise SimulationError(reason)
+            case SetPlayer():
+                self.journal.append(SeatChanged.model_validate({"at": AT, **command.model_dump()}))
+            case SetRules():
+                self.journal.append(RulesChanged(at=AT, rules=command.rules))
+            case SwitchRule():
+                switched = {"enabled": command.enabled}
+                rules = self.session.rules
+                self.journal.append(
+                    RulesChanged(
+                        at=AT,
+                        rules=tuple(
+                            rule.model_copy(update=switched) if rule.rule_id == command.rule_id else rule
+                            for rule in rules
+                        ),
+                    )
+                )
         return True
-
-    def query(self, message: str | JsonObject, **_: Any) -> bool:
-        """Note what the user said."""
-        return self._note("query", message)
-
-    def answer(self, request: Request | str, answer: Any, *, wait: float | None = None) -> bool:
-        """Note an answer; refuse those that `refuses` names."""
-        key = request if isinstance(request, str) else request.key
-        noted = self._note("answer", (key, answer))
-        if reason := self.refuses.get(key):
-            raise SimulationError(reason)
-        return noted
-
-    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
-        """Note the wish for the real thing."""
-        return self._note("run_real", request if isinstance(request, str) else request.key)
-
-    def inject(self, request: Request | str, rule: InjectionRule, outcome: Any = None, **_: Any) -> bool:
-        """Note a fault for one call."""
-        return self._note("inject", (request if isinstance(request, str) else request.key, rule, outcome))
-
-    def confirm(self, call_id: str, confirmed: bool, payload: Any = None, **_: Any) -> bool:
-        """Note a confirmation."""
-        return self._note("confirm", (call_id, confirmed, payload))
-
-    def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
-        """Note a reply."""
-        return self._note("reply", (call_id, response))
-
-    def set_player(self, seat: Any, player: Any, target: str = "*", *, wait: float | None = None) -> bool:
-        """Note a change of seats, and carry it out."""
-        noted = self._note("set_player", (seat, player, target))
-        self.journal.append(SeatChanged(at=AT, seat=seat, player=player, target=target))
-        return noted
-
-    def set_user(self, player: Any, *, wait: float | None = None, **more: Any) -> bool:
-        """Note who shall speak for the user."""
-        return self._note("set_user", (player, more))
-
-    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
-        """Note what became of the held message."""
-        return self._note("accept", message)
-
-    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
-        """Note whether the conversation is over."""
-        return self._note("complete", over)
-
-    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
-        """Note the rules, and put them in force."""
-        in_force = tuple(rules)
-        self._note("set_rules", in_force)
-        self.journal.append(RulesChanged(at=AT, rules=in_force))
-
-    def switch_rule(self, rule_id: str, enabled: bool) -> None:
-        """Note the switch, and put it in force."""
-        self._note("switch_rule", (rule_id, enabled))
-        self.set_rules(
-            rule.model_copy(update={"enabled": enabled}) if rule.rule_id == rule_id else rule
-            for rule in self.session.rules
-        )
-
-    def stop(self) -> None:
-        """Note the stop."""
-        self._note("stop")
-
-    def undo(self, *, wait: float | None = None) -> bool:
-        """Note the step back."""
-        return self._note("undo")
-
-    def redo(self, *, wait: float | None = None) -> bool:
-        """Note the step forward."""
-        return self._note("redo")
-
-    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
-        """Note where to go."""
-        return self._note("move_head", fact)
-
-    def go_on(self, *, wait: float | None = None) -> bool:
-        """Note that those who sit there shall answer."""
-        return self._note("go_on")
 
     def wait(self, timeout: float | None = None) -> bool:
         """It is at rest unless a test says that it is busy."""

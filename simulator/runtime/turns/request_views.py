@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.declared_tools import DeclaredTool
 from simulator.runtime.adk.boundaries import ModelCall
 from simulator.runtime.adk.codec import jsonable, whole, whole_text
 from simulator.runtime.adk.declarations import declaration_json, response_schema_of, schema_json
 from simulator.runtime.adk.declared_responses import Described, described_response, examples_of
+from simulator.runtime.errors import SimulationError
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 _TRANSFER = "transfer_to_agent"
@@ -101,3 +105,24 @@ def _targets(tools: tuple[ToolDeclaration, ...]) -> tuple[str, ...]:
             properties: Any = tool.parameters.get("properties") or {}
             return tuple((properties.get("agent_name") or {}).get("enum") or ())
     return ()
+
+
+def declared_from(tool: DeclaredTool | Callable[..., Any]) -> DeclaredTool:
+    """Return a declared tool as it is, or one of a function's signature and docstring; its body is never run.
+
+    Raises:
+        SimulationError: The function cannot be declared, as when a parameter has a type that no schema can tell.
+    """
+    if isinstance(tool, DeclaredTool):
+        return tool
+    try:
+        found = describe_tool(FunctionTool(tool))
+        return DeclaredTool(
+            name=found.name,
+            description=found.description,
+            parameters=found.parameters,
+            output_schema=found.response,
+        )
+    except Exception as error:
+        name = getattr(tool, "__name__", repr(tool))
+        raise SimulationError(f"{name} cannot be declared as a tool: {error}") from error

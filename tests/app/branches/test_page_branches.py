@@ -12,6 +12,7 @@ from app.branches.branches_panel import PAGE_BRANCHES
 from simulator.branches.branch_tree import branches, tree
 from simulator.facts import Failed, Outcome, RaisedError, Returned, RulesChanged, TurnEnded
 from simulator.journal import ROOT
+from simulator.session.commands import MoveHead
 from tests.app.fakes import AT, FakeSimulation, put_live
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -80,7 +81,7 @@ def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:
     tab = opened(simulation)
     assert tab.app.button(key="branch_go_2").disabled
     tab.click("branch_go_1")
-    assert simulation.asked == [("move_head", branches(simulation.journal)[1].tip)]
+    assert simulation.asked == [MoveHead(fact=branches(simulation.journal)[1].tip)]
     assert "view" not in tab.app.query_params
     assert tab.has("undo_step")
     assert not tab.app.error

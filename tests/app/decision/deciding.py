@@ -9,10 +9,10 @@ from typing import Any, TypedDict, TypeVar
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from streamlit.testing.v1 import AppTest
 
-from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
+from simulator.runtime.commanding import Commanding
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
 
@@ -23,7 +23,7 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
     from app.decision.decision_context import surroundings  # noqa: PLC0415 - as above
     from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
     from app.forms.widget_store import gather  # noqa: PLC0415 - as above
-    from app.session.commands import hand  # noqa: PLC0415 - as above
+    from app.session.page_commands import hand  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()
@@ -174,12 +174,12 @@ def first(simulation: Simulation) -> ToolRequest:
     return request
 
 
-def facts(simulation: LiveSimulation, kind: type[AnyFact]) -> list[AnyFact]:
+def facts(simulation: Commanding, kind: type[AnyFact]) -> list[AnyFact]:
     """Return the facts of a kind so far."""
     return [fact for _, fact in simulation.journal.path() if isinstance(fact, kind)]
 
 
-def answers(simulation: LiveSimulation) -> list[ToolAnswered]:
+def answers(simulation: Commanding) -> list[ToolAnswered]:
     """Return the answers to tool calls so far."""
     return facts(simulation, ToolAnswered)
 

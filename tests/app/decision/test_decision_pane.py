@@ -11,28 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app.decision.decision_commands import (
-    AnswerCode,
-    AnswerModel,
-    AnswerOpenCall,
-    AnswerTool,
-    AnswerTools,
-    Confirm,
-    OvertakenError,
-    PartlyAnsweredError,
-    RunReal,
-    SubmitQuery,
-)
 from app.decision.queue_panel import MOST_PILLS, QueueEntry, numbers
 from app.forms.safe_labels import safe_label
 from app.live.player_names import NO_MODEL
-from app.session.commands import Command, GoTo, StopTurn, hand
+from app.session.page_commands import AnswerTools, Asked, OvertakenError, PartlyAnsweredError, hand
 from simulator.environment.injection.rule_effects import AskEffect, DelayEffect, ResponseEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from simulator.runtime import SimulationError
-from simulator.seats.answers import CodeAnswer, returned, said
+from simulator.seats.answers import returned
 from simulator.session import SessionState
+from simulator.session.commands import (
+    AnswerRequest,
+    Command,
+    MoveHead,
+    Query,
+    StopTurn,
+)
 from tests.app.decision.deciding import Deciding, answers, asked_for
 from tests.app.fakes import FakeSimulation
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
@@ -59,18 +54,12 @@ def test_after_an_undo_the_text_is_still_there() -> None:
         assert page.run().text("response_") == '{"typed": 1}'
 
 
-_TOOL = AnswerTool(key="k", answer=returned({"a": 1}))
+_TOOL = AnswerRequest(key="k", answer=returned({"a": 1}))
 
-_CASES: list[tuple[Command, list[tuple[str, Any]]]] = [
-    (_TOOL, [("answer", ("k", _TOOL.answer))]),
-    (AnswerTools(answers=(_TOOL, _TOOL)), [("answer", ("k", _TOOL.answer))] * 2),
-    (AnswerModel(key="m", answer=said("hi")), [("answer", ("m", said("hi")))]),
-    (AnswerCode(key="c", answer=CodeAnswer(stdout="1")), [("answer", ("c", CodeAnswer(stdout="1")))]),
-    (RunReal(key="k"), [("run_real", "k")]),
-    (Confirm(call_id="i", confirmed=False, payload=1), [("confirm", ("i", False, 1))]),
-    (AnswerOpenCall(call_id="i", response=[1]), [("reply", ("i", [1]))]),
-    (SubmitQuery(message="hi"), [("query", "hi")]),
-    (StopTurn(), [("stop", None)]),
+_CASES: list[tuple[Asked, list[Command]]] = [
+    (_TOOL, [_TOOL]),
+    (AnswerTools(answers=(_TOOL, _TOOL)), [_TOOL, _TOOL]),
+    ((StopTurn(), Query(message="hi")), [StopTurn(), Query(message="hi")]),
 ]
 
 
@@ -102,7 +91,7 @@ def test_a_turn_that_cannot_go_on_is_tried_again_from_where_it_stands() -> None:
             _interrupted, kwargs={"simulation": simulation, "asked_for": given}, default_timeout=PATIENCE
         ).run()
         tab.button(key="play_again").click().run()
-        assert given == [None, GoTo(fact=simulation.view().head)]
+        assert given == [None, MoveHead(fact=simulation.view().head)]
         hand(simulation, given[1])
         simulation.wait(PATIENCE)
         assert [each.kind for each in simulation.pending] == ["tool"]
@@ -115,12 +104,15 @@ def test_an_answer_that_another_tab_overtook_is_kept_as_text() -> None:
         typed = returned({"word": "typed för long"})
         simulation.answer(first, returned({"word": "other"}), wait=0)
         with pytest.raises(OvertakenError, match='"typed för long"'):
-            hand(simulation, AnswerTool(key=first, answer=typed))
+            hand(simulation, AnswerRequest(key=first, answer=typed))
         with pytest.raises(PartlyAnsweredError, match='"typed för long"'):
             hand(
                 simulation,
                 AnswerTools(
-                    answers=(AnswerTool(key=first, answer=typed), AnswerTool(key=second, answer=returned({})))
+                    answers=(
+                        AnswerRequest(key=first, answer=typed),
+                        AnswerRequest(key=second, answer=returned({})),
+                    )
                 ),
             )
 

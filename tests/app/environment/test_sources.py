@@ -27,7 +27,7 @@ from app.environment.sources import (
     with_states,
 )
 from app.forms.upload_panel import decoded
-from app.session.commands import with_tool
+from app.session.page_commands import with_tool
 from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.recordings.recorded_calls import ObservedCall

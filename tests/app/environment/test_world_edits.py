@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.environment.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
 from app.environment.invariant_lines import MOST_EXAMPLES, examples, verdict_of
-from app.environment.world_edits import ThingRename, WorldEdits, edited_row, edits_of
+from app.environment.world_edits import WorldEdits, edited_row, edits_of
 from app.environment.world_labels import field_rows, flag_lines, template
 from app.environment.world_rows import Cell, CellKind, Sheet, cell, column_kind, sheet_of, value_of
 from simulator.base.json_values import JsonObject
@@ -30,6 +30,7 @@ from simulator.environment.world.invariants import check_invariant, standing
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from simulator.runtime.knowledge.world_view import WorldFlag, WorldTable
+from simulator.session.commands import RenameThing
 from simulator.session.history import UserQuery
 from tests.simulator.environment.drawn_json import json_values
 
@@ -79,7 +80,7 @@ def test_nested_values_are_edited_as_json() -> None:
 
 def test_ids_and_rows() -> None:
     """Another id renames; a deleted row is gone; a new one is put once it has an id that nobody has."""
-    assert _edited({0: {"order_id": "A-9"}}).renames == (ThingRename(kind="order", old="A-1", new="A-9"),)
+    assert _edited({0: {"order_id": "A-9"}}).renames == (RenameThing(kind="order", old="A-1", new="A-9"),)
     taken, missing = (_edited({0: {"order_id": key}}) for key in ("A-2", None))
     assert taken.problems[0].startswith("orders, A-1: A-2")
     assert missing.problems[0].startswith("orders, A-1, field order_id: ")

@@ -9,26 +9,25 @@ from typing import Any
 
 import pytest
 
-from app.decision.decision_commands import AnswerTool
 from app.live import shared_sessions
 from app.live.live_sessions import LiveSession, registry
-from app.live.read_only_simulation import GONE, NotSharedError, ReadOnly, ReadOnlyError
+from app.live.read_only_simulation import GONE, NotSharedError, ReadOnlyError
 from app.live.shared_sessions import shared_session
-from app.live.simulation_protocol import LiveSimulation
 from app.live.warm_up import PAGES
 from app.screens import session_page, shared_page
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
-from app.session.commands import Command, hand
+from app.session.page_commands import PageWork, hand
 from app.session.session_summary import counted_steps
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import ToolSettings
 from simulator.runtime import SimulationError
-from simulator.runtime.simulated_environment import SimulatedEnvironment
+from simulator.runtime.commanding import Commanding, SimulatedEnvironment
 from simulator.scripts import read_script
 from simulator.seats.answers import returned
+from simulator.session.commands import AnswerRequest, Command
 from simulator.store import JournalStore
 from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.page_driver import HOSTILE, Tab
@@ -207,23 +206,21 @@ def _kinds(of: Any) -> Iterator[Any]:
         yield from _kinds(kind)
 
 
-def _made(kind: Any) -> Command:
+def _made(kind: Any) -> Any:
     """Some command of a kind, whatever it says."""
     said = dict.fromkeys(kind.model_fields, "x")
-    made: Command = kind.model_construct(**said | {"rules": (), "fields": {}, "answers": (_ANSWER,)})
-    return made
+    return kind.model_construct(**said | {"rules": (), "fields": {}, "answers": (_ANSWER,)})
 
 
-_ANSWER = AnswerTool(key="x", answer=returned({}))
+_ANSWER = AnswerRequest(key="x", answer=returned({}))
 
 
 def test_no_command_is_carried_out(annes: LiveSession, token: str) -> None:
     """Whatever a page asks for, every command that there is ends where it would be carried out, and what it does to the session is refused too."""
     for name in ("app.screens.page", *PAGES):  # they put all features together
         importlib.import_module(name)
-    kinds = {kind.__name__: kind for kind in _kinds(Command)}
-    assert {"AnswerTool", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
-    direct = {"app.decision.decision_commands", "app.session.commands"}
+    kinds = {kind.__name__: kind for of in (Command, PageWork) for kind in _kinds(of)}
+    assert {"AnswerRequest", "SetRules", "GiveData", "AddScenario"} <= kinds.keys()
     for _ in _live_then_at_rest(annes.session_id):
         seen = shared_session(token)
         assert seen is not None
@@ -231,9 +228,9 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str) -> None:
         for kind in kinds.values():
             with pytest.raises(ReadOnlyError):
                 hand(seen.simulation, _made(kind))
-        for kind in (each for each in kinds.values() if each.__module__ in direct):
-            with pytest.raises(ValueError, match="read-only"):
-                _made(kind).carry_out(seen.simulation)
+            if issubclass(kind, Command):
+                with pytest.raises(ReadOnlyError):
+                    seen.simulation.send(_made(kind))
         _cannot_be_shaped(seen.simulation.environment)
         assert seen.simulation.journal.to_json() == before
 
@@ -298,16 +295,6 @@ def test_what_is_typed_beside_a_shared_session_is_not_its_owners(
         assert "typed by Ben" not in str(dict(annes.drafts))
 
 
-def test_it_is_refused_by_the_name_of_each_command() -> None:
-    """Whatever command a simulation comes to have, one that is only looked at refuses it."""
-    looks = {"session", "journal", "version", "environment", "view", "model_view", "wait"}
-    names = {name for name in vars(LiveSimulation) if not name.startswith("_")} - looks
-    assert names
-    for name in names:
-        with pytest.raises(ReadOnlyError):
-            getattr(ReadOnly(), name)()
-
-
 def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
     annes: LiveSession, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,7 +310,7 @@ def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
     annes: LiveSession, token: str, store: JournalStore
 ) -> None:
     """Not to a page that was drawn before and is silent since, live or at rest: each thing that it holds asks again."""
-    asked: tuple[Callable[[LiveSimulation], object], ...] = (
+    asked: tuple[Callable[[Commanding], object], ...] = (
         lambda simulation: simulation.session,
         lambda simulation: simulation.journal,
         lambda simulation: simulation.environment,

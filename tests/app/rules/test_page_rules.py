@@ -18,6 +18,7 @@ from simulator.environment.injection.rule_effects import (
 )
 from simulator.environment.injection.rules import InjectionRule, Miss
 from simulator.facts import Provenance, Returned
+from simulator.session.commands import FailCall, SwitchRule
 from tests.app.fakes import FakeSimulation, paused, put_live, rule, tool_request
 from tests.app.page_driver import HOSTILE, Tab
 
@@ -248,7 +249,7 @@ def test_each_rule_says_what_it_does_and_is_switched_and_edited(waiting: FakeSim
     assert 'find_order: error 503 \u201cbusy\u201d, when order_id is "A-1"' in tab.literal
     assert tab.words.count("2\u00d7") == 1
     tab.fill("rule_on_find_order-1", False).run().run()
-    assert [name for name, _ in waiting.asked] == ["switch_rule", "set_rules"]
+    assert waiting.asked == [SwitchRule(rule_id="find_order-1", enabled=False)]
     assert tab.app.toggle(key="rule_on_find_order-1").value is False
     waiting.switch_rule("find_order-1", enabled=True)
     assert tab.run().app.toggle(key="rule_on_find_order-1").value is True
@@ -315,8 +316,8 @@ def test_a_fault_answers_the_waiting_call_alone(waiting: FakeSimulation) -> None
     tab = Tab(SESSION)
     tab.unfold(tab.key("accept_").replace("accept_", "fail_menu_"))
     tab.click(tab.key("fail_with_distort_truncate_"))
-    ((name, (key, given, outcome)),) = waiting.asked
-    assert (name, key) == ("inject", "tool-c1")
-    assert given.rule_id == "distort_truncate"
-    assert outcome == Returned(value={"status": "shipped"})
+    (asked,) = waiting.asked
+    assert isinstance(asked, FailCall)
+    assert (asked.key, asked.rule.rule_id) == ("tool-c1", "distort_truncate")
+    assert asked.outcome == Returned(value={"status": "shipped"})
     assert waiting.session.rules == ()

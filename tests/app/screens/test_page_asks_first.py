@@ -15,6 +15,7 @@ from app.screens.sidebar_panel import SHOWN_SESSIONS
 from simulator.base.python_source import parsed
 from simulator.facts import Provenance
 from simulator.seats.requests import CodeRequest
+from simulator.session.commands import SetPlayer
 from tests.app.fakes import FakeSimulation, model_request, put_live, tool_request
 from tests.app.page_driver import Tab
 
@@ -56,7 +57,9 @@ def test_real_calls_that_wait_are_asked_for_first() -> None:
             assert simulation.asked == []
             tab.fill("seat_tool_find_order", "real").run()
         tab.click(tab.key("sure_yes_"))
-        assert simulation.asked == [("set_player", ("tool", "real", "*" if target == "-" else target))]
+        assert simulation.asked == [
+            SetPlayer(seat="tool", player="real", target="*" if target == "-" else target)
+        ]
         assert not tab.keys("sure_yes_")
 
 
@@ -66,9 +69,8 @@ def test_what_sets_off_nothing_needs_no_second_click() -> None:
     seated("find_order", "refuse")
     simulation.pending = (tool_request("c3", "refund_order"),)
     seated("find_order", "real")
-    assert [value for _, value in simulation.asked] == [
-        ("tool", "refuse", "find_order"),
-        ("tool", "real", "find_order"),
+    assert simulation.asked == [
+        SetPlayer(seat="tool", player=player, target="find_order") for player in ("refuse", "real")
     ]
     simulation = waiting()
     simulation.set_player("tool", "person", "find_order")

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.decision.decision_commands import SubmitQuery
 from app.live.upload_quota import UPLOAD_MB, check_attached
 from app.screens.start_panel import QUERY_KEY
+from app.session.page_commands import check
 from simulator.runtime import Simulation
 from simulator.session.attached_files import file_part, files_in
+from simulator.session.commands import Query
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import Tab
 
@@ -99,7 +100,7 @@ def test_what_is_too_large_is_named_and_not_sent(
     assert sent(session) == []
     whole: Any = {"parts": [file_part("large.bin", "", large[1])]}
     with pytest.raises(ValueError, match=r"large\.bin"):
-        SubmitQuery(message=whole).check(live_of(session.session.session_id))
+        check(live_of(session.session.session_id), Query(message=whole))
     monkeypatch.setenv(UPLOAD_MB, "1")
     half: Any = {"parts": [file_part("half.bin", "", bytes(600 << 10))]}
     check_attached(live_of(session.session.session_id).owner, half)

@@ -14,6 +14,7 @@ from simulator.agents import demo_agent
 from simulator.facts import Failed, Provenance, Returned, TurnEnded
 from simulator.runtime import Simulation
 from simulator.seats.requests import RunningCall
+from simulator.session.commands import AnswerRequest, SetPlayer, StopTurn, Undo
 from tests.app.desk_sessions import live_of, taken_in
 from tests.app.fakes import AT, FakeSimulation, model_request, paused, put_live, rule, tool_request
 from tests.app.page_driver import HOSTILE, Tab, live_marks
@@ -41,7 +42,7 @@ def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
     simulation.pending = (tool_request("c1"), tool_request("c2"), tool_request("c3"))
     simulation.refuses = {"tool-c2": HOSTILE}
     tab = Tab("session-0024-abcdef").click("accept_all")
-    answered = [key for name, (key, _) in simulation.asked if name == "answer"]
+    answered = [each.key for each in simulation.asked if isinstance(each, AnswerRequest)]
     assert answered == ["tool-c1", "tool-c2", "tool-c3"]
     (in_part,) = [each.value for each in tab.app.error]
     assert "2 of 3" in tab.literal
@@ -76,10 +77,10 @@ def test_what_runs_is_shown_and_can_be_stopped() -> None:
     assert "**helper** is running" in tab.words
     assert tab.keys("response_")
     tab.click("stop_turn").click("stop_running")
-    assert simulation.asked == [("stop", None)] * 2
+    assert simulation.asked == [StopTurn()] * 2
     simulation = paused()
     tab = Tab("session-0001-abcdef").click("stop_turn").click("undo_step")
-    assert simulation.asked == [("stop", None), ("undo", None)]
+    assert simulation.asked == [StopTurn(), Undo()]
     assert not tab.app.warning
     simulation.pending = (tool_request("c1", may_have_run=True),)
     assert tab.run().app.warning
@@ -183,13 +184,13 @@ def test_a_seat_is_changed() -> None:
     simulation = paused()
     tab = Tab("session-0001-abcdef").choose("context_view", "Seats")
     for key, asked in (
-        ("seat_agent_order_desk", ("agent", "person", "order_desk")),
-        ("seat_tool_refund_order", ("tool", "real", "refund_order")),
+        ("seat_agent_order_desk", SetPlayer(seat="agent", player="person", target="order_desk")),
+        ("seat_tool_refund_order", SetPlayer(seat="tool", player="real", target="refund_order")),
     ):
         assert not tab.app.warning
-        tab.fill(key, asked[1]).run().run()
-        assert [simulation.asked.pop(), *simulation.asked] == [("set_player", asked)]
-        assert tab.app.selectbox(key=key).value == asked[1]
+        tab.fill(key, asked.player).run().run()
+        assert [simulation.asked.pop(), *simulation.asked] == [asked]
+        assert tab.app.selectbox(key=key).value == asked.player
     assert tab.app.warning
 
 

@@ -15,6 +15,7 @@ from app.session import timeline_panel
 from app.session.header_panel import header
 from app.session.step_labels import step_words
 from simulator.runtime import Simulation
+from simulator.session.commands import GoOn, Redo
 from simulator.session.history import ToolError
 from tests.app.desk_sessions import taken_in
 from tests.app.fakes import paused, tool_request
@@ -144,10 +145,10 @@ def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
     assert "Rule **strong**" in tab.literal
     assert tab.live_marks() == []
     tab.click("go_on")
-    assert simulation.asked == [("go_on", None)]
+    assert simulation.asked == [GoOn()]
     simulation.journal.move_head(simulation.journal.head - 1)
     tab.run().click("redo_step")
-    assert simulation.asked[1:] == [("redo", None)]
+    assert simulation.asked[1:] == [Redo()]
 
 
 def test_every_step_has_words(session: Simulation) -> None:

@@ -24,6 +24,7 @@ from app.session.user_form import (
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned
 from simulator.session import SimulationSession
+from simulator.session.commands import SetPlayer
 from simulator.session.history import SessionNote, UserReply
 from simulator.session.user_fold import UserSeat
 from tests.app.fakes import FakeSimulation, put_live, tool_request
@@ -137,7 +138,7 @@ def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
     tab = opened(simulation)
     for on, player in ((True, "auto"), (False, "person")):
         tab.fill("auto_switch", on).run()
-        assert simulation.asked[-1] == ("set_player", ("tool", player, EVERY))
+        assert simulation.asked[-1] == SetPlayer(seat="tool", player=player, target=EVERY)
         assert tab.app.toggle(key="auto_switch").value is on
     simulation.asked.clear()
     tab.choose("context_view", "Seats").app.selectbox(key="seat_tool_find_order").set_value("model")
@@ -145,7 +146,7 @@ def test_one_switch_lets_the_session_go_on_by_itself_and_back() -> None:
     assert simulation.asked == []
     assert NO_MODEL in tab.words
     tab.fill("seat_tool_find_order", "offline").run()
-    assert simulation.asked == [("set_player", ("tool", "offline", "find_order"))]
+    assert simulation.asked == [SetPlayer(seat="tool", player="offline", target="find_order")]
     assert PLAYERS["offline"].does in tab.words
 
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from app.live.simulation_protocol import LiveSimulation
 from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.runtime.commanding import Commanding
 from simulator.session import Seats
 from tests.harness.processes import wait_until
 
@@ -92,7 +92,7 @@ def let_go(home: Path) -> None:
     (home / "desk" / "let_go").touch()
 
 
-def until(simulation: LiveSimulation, holds: Callable[[], bool]) -> None:
+def until(simulation: Commanding, holds: Callable[[], bool]) -> None:
     """Wait for something to become true in a session."""
     try:
         wait_until(holds, what="the session", seconds=PATIENCE)

@@ -16,6 +16,7 @@ from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
 from simulator.kernel.kernel_server import Server
 from simulator.kernel.messages import Channel, KernelCall, KernelReply, SessionDisplay
 from simulator.runtime.knowledge.tool_shapes import ToolShapes, agents_as_tools
+from simulator.session.commands import Query, written
 from tests.simulator.kernel.projects import PATIENCE, PERSON
 
 
@@ -46,7 +47,7 @@ def test_the_draft_of_a_request_can_be_asked_for_as_soon_as_it_is_shown() -> Non
     seats = PERSON.model_copy(update={"agents": {}})
     named = {"name": "order_desk", "app_name": "order_desk", "root": "order_desk"}
     studio.ask("open", called=named, at=None, seats=seats.model_dump(mode="json"), seed="seed")
-    studio.ask("query", message="Where is order A-1002?", wait=PATIENCE)
+    studio.ask("send", command=written(Query(message="Where is order A-1002?")), wait=PATIENCE)
     assert [reply.error for reply in studio.replies if reply.error is not None] == []
     given: list[Any] = [reply.value for reply in studio.replies if isinstance(reply.value, dict)]
     assert {each["draft"]["order_id"] for each in given} == {"A-1002"}

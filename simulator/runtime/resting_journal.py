@@ -1,4 +1,4 @@
-"""Gives the environment that a journal adds up to, to look at; nothing runs for it."""
+"""Answers questions about a session that nobody plays here, from its journal; nothing runs for it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from simulator.environment.world.connections import ToolShape
 from simulator.journal import Journal
 from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
-from simulator.runtime.simulated_environment import OnlyReads, SimulatedEnvironment
+from simulator.runtime.performing import look
+from simulator.session.commands import Question
 
 
-def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment:
-    """Return the environment of a session that is not played here; each change raises `SimulationError`.
+def questions_to(journal: Journal, agent: Any) -> Callable[[Question], Any]:
+    """Return what answers a question about the environment of a session that is not played here.
 
     Args:
         journal: The session's; it may grow.
@@ -27,16 +28,16 @@ def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment
     def shapes() -> Mapping[str, ToolShape]:
         return tools.known({}, journal.fold.environment.declared)
 
-    known = _Known(
+    known: Any = _Known(
         journal, LiveKnowledge(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes
     )
     lock = Lock()
 
-    def read(work: Callable[[Any], Any]) -> Any:
+    def asked(question: Question) -> Any:
         with lock:
-            return work(known)
+            return look(known, question)
 
-    return SimulatedEnvironment(OnlyReads(read))
+    return asked
 
 
 @dataclass(frozen=True)

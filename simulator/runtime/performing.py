@@ -1,0 +1,272 @@
+"""Carries out the commands of a session, and answers the questions that are asked of it. On the loop's thread."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.injection.rule_trials import Trial
+from simulator.environment.world.entities import Contradiction
+from simulator.environment.world.invariants import InvariantStatus, check_invariant, standing
+from simulator.facts import Provenance, RulesChanged, TurnStarted
+from simulator.journal import Journal
+from simulator.runtime import (
+    draft_requests,
+    environment_changes,
+    simulation_commands,
+    tool_requests,
+    user_player,
+    user_seat,
+)
+from simulator.runtime.errors import SimulationError
+from simulator.runtime.knowledge.world_view import WorldView, world_view
+from simulator.runtime.models import connection_analysis
+from simulator.runtime.models.model_evidence import source_for_model
+from simulator.runtime.session_engine import Engine
+from simulator.runtime.turns.undo_targets import redo_target, undo_target
+from simulator.seats.requests import ModelRequest
+from simulator.session.commands import (
+    Accept,
+    AnalyseConnections,
+    AnswerRequest,
+    AskForDraft,
+    ChangeSettings,
+    ClearState,
+    Command,
+    Complete,
+    Confirm,
+    DeclareTools,
+    DrawAgain,
+    EditWorld,
+    FailCall,
+    FindContradictions,
+    GiveData,
+    GiveRecording,
+    GoOn,
+    JudgeInvariant,
+    KnownWorld,
+    MoveHead,
+    PlainAnswer,
+    Query,
+    Question,
+    Redo,
+    RenameThing,
+    Reply,
+    RunReal,
+    SeenByModel,
+    SetPlayer,
+    SetRules,
+    SetUser,
+    SourcesForModel,
+    StopAnalysing,
+    StopDrafting,
+    StopTurn,
+    SwitchRule,
+    TryRules,
+    Undo,
+    UseModel,
+)
+
+_Does: TypeAlias = Callable[[Engine, Any], Any]
+
+
+async def perform(engine: Engine, command: Command) -> None:
+    """Carry out a command.
+
+    Raises:
+        SimulationError: It does not fit what the session is doing; nothing was changed.
+    """
+    done = _DOES[type(command)](engine, command)
+    if inspect.isawaitable(done):
+        await done
+
+
+def look(engine: Engine, question: Question) -> Any:
+    """Answer a question.
+
+    Raises:
+        SimulationError: What it asks about is not there.
+    """
+    return _KNOWS[type(question)][1](engine, question)
+
+
+@cache
+def gives(question: type[Question]) -> TypeAdapter[Any]:
+    """Return the type of what a question gives."""
+    return TypeAdapter(_KNOWS[question][0])
+
+
+async def _query(engine: Engine, asked: Query) -> None:
+    delta = simulation_commands.plain(asked.state_delta, "state delta") if asked.state_delta else {}
+    await _begin_turn(
+        engine,
+        "query",
+        simulation_commands.content_of(asked.message),
+        state_delta=delta,
+        streaming=asked.streaming,
+        max_llm_calls=asked.max_llm_calls,
+        **user_player.said_by(asked.by),
+    )
+
+
+async def _accept(engine: Engine, asked: Accept) -> None:
+    held = user_seat.user_view(engine).held
+    if held is None:
+        raise SimulationError("no user message is held for approval")
+    said = simulation_commands.content_of(held if asked.message is None else asked.message)
+    more = {} if same(said, held) else {"provenance": Provenance(source="edited")}
+    await _begin_turn(engine, "query", said, **more)
+
+
+async def _reply(engine: Engine, asked: Reply) -> None:
+    call = simulation_commands.open_call(simulation_commands.session_of(engine), asked.call_id)
+    message = simulation_commands.reply_content(call, simulation_commands.plain(asked.response, "reply"))
+    await _begin_turn(engine, "reply", message, **user_player.said_by(asked.by))
+
+
+async def _confirm(engine: Engine, asked: Confirm) -> None:
+    more = {} if asked.payload is None else {"payload": asked.payload}
+    response = {"confirmed": asked.confirmed, **more}
+    await _reply(engine, Reply(call_id=asked.call_id, response=response, by=asked.by))
+
+
+async def _begin_turn(
+    engine: Engine, purpose: Literal["query", "reply"], message: JsonObject, **more: Any
+) -> None:
+    simulation_commands.check_responses(engine, message)
+    more.setdefault("provenance", user_player.author_of(engine, message))
+    turn = engine.journal.fold.turns_so_far
+    await engine.start_turn(TurnStarted(at=engine.now(), turn=turn, purpose=purpose, message=message, **more))
+
+
+async def _answer(engine: Engine, asked: AnswerRequest) -> None:
+    given = asked.answer.value if isinstance(asked.answer, PlainAnswer) else asked.answer
+    await simulation_commands.answer(engine, asked.key, given)
+
+
+async def _move_head(engine: Engine, asked: MoveHead) -> None:
+    check_reachable(engine.journal, asked.fact)
+    await engine.move(asked.fact)
+
+
+def step_to(journal: Journal, command: Undo | Redo) -> MoveHead:
+    """Return an undo or a redo by its place: given twice, that goes no further.
+
+    Raises:
+        SimulationError: There is no such step.
+    """
+    undoes = isinstance(command, Undo)
+    fact = undo_target(journal) if undoes else redo_target(journal)
+    if fact is None:
+        raise SimulationError(f"there is no step to {'undo' if undoes else 'redo'}")
+    return MoveHead(fact=fact)
+
+
+def check_reachable(journal: Journal, fact: int) -> None:
+    """Check that a session can go to a fact.
+
+    Raises:
+        SimulationError: It lies before the agent was selected, or there is none.
+    """
+    if fact < next(number for number, each in journal.path() if each.kind == "agent_selected"):
+        raise SimulationError(f"fact {fact} comes before the agent was selected")
+    if fact >= (length := len(journal)):
+        raise SimulationError(f"the journal has no fact {fact}; its length is {length}")
+
+
+def _set_rules(engine: Engine, asked: SetRules) -> None:
+    engine.append(RulesChanged(at=engine.after_opening(), rules=asked.rules))
+    engine.changed()
+
+
+def _switch_rule(engine: Engine, asked: SwitchRule) -> None:
+    rules = simulation_commands.session_of(engine).rules
+    if all(rule.rule_id != asked.rule_id for rule in rules):
+        raise SimulationError(f"no injection rule has the id {asked.rule_id!r}")
+    switched = (
+        rule.model_copy(update={"enabled": asked.enabled}) if rule.rule_id == asked.rule_id else rule
+        for rule in rules
+    )
+    _set_rules(engine, SetRules(rules=tuple(switched)))
+
+
+def _change_settings(engine: Engine, asked: ChangeSettings) -> None:
+    now = asked.settings or engine.journal.fold.environment.settings
+    wanted = environment_changes.settings_with(now, asked.fields)
+    if "simulation_model_configuration" in asked.fields:
+        engine.modelling.given.forget(wanted.simulation_model_configuration)
+    environment_changes.change_settings(engine, wanted)
+
+
+def _use_model(engine: Engine, asked: UseModel) -> None:
+    now = engine.journal.fold.environment.settings
+    if now.simulation_model != asked.model:
+        wanted = now.model_copy(update={"simulation_model": asked.model})
+        environment_changes.change_settings(engine, wanted)
+
+
+_DOES: Mapping[type[Command], _Does] = {
+    Query: _query,
+    Accept: _accept,
+    Reply: _reply,
+    Confirm: _confirm,
+    SetUser: user_seat.sit,
+    Complete: lambda engine, asked: user_player.end(engine, over=asked.over),
+    AnswerRequest: _answer,
+    RunReal: lambda engine, asked: simulation_commands.run_real(engine, asked.key),
+    FailCall: lambda engine, asked: simulation_commands.inject(engine, asked.key, asked.rule, asked.outcome),
+    AskForDraft: lambda engine, asked: draft_requests.ask_for_draft(engine, asked.key),
+    StopDrafting: lambda engine, asked: draft_requests.stop_drafting(engine, asked.key),
+    DrawAgain: lambda engine, asked: draft_requests.draw_again(engine, asked.key),
+    SetPlayer: lambda engine, asked: simulation_commands.change_seat(
+        engine, asked.seat, asked.target, asked.player
+    ),
+    GoOn: lambda engine, _: engine.go_on(),
+    MoveHead: _move_head,
+    Undo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
+    Redo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
+    StopTurn: lambda engine, _: engine.stop(),
+    SetRules: _set_rules,
+    SwitchRule: _switch_rule,
+    ChangeSettings: _change_settings,
+    GiveData: lambda engine, asked: environment_changes.give_data(engine, asked.text),
+    EditWorld: lambda engine, asked: environment_changes.edit_world(engine, asked.changes),
+    RenameThing: lambda engine, asked: environment_changes.rename(engine, asked.kind, asked.old, asked.new),
+    ClearState: lambda engine, asked: environment_changes.clear_state(engine, asked.state_key),
+    GiveRecording: lambda engine, asked: environment_changes.give_recording(engine, asked.name, asked.calls),
+    DeclareTools: lambda engine, asked: environment_changes.declare(engine, asked.tools),
+    UseModel: _use_model,
+    AnalyseConnections: lambda engine, _: connection_analysis.begin(engine.modelling, engine),
+    StopAnalysing: lambda engine, _: connection_analysis.stop(engine.modelling),
+}
+
+
+def _sources_for_model(engine: Engine, _: Question) -> dict[str, str]:
+    codes = engine.tool_codes()
+    return {name: source for name, code in codes.items() if (source := source_for_model(code))}
+
+
+def _judge_invariant(engine: Engine, asked: JudgeInvariant) -> InvariantStatus:
+    check_invariant(asked.line)
+    return standing(engine.knowledge.up_to_date().world, (asked.line,))[0]
+
+
+_KNOWS: Mapping[type[Question], tuple[Any, _Does]] = {
+    SeenByModel: (ModelRequest | None, lambda engine, _: simulation_commands.last_model_request(engine)),
+    KnownWorld: (WorldView, lambda engine, _: world_view(engine.knowledge, engine.modelling.progress)),
+    SourcesForModel: (dict[str, str], _sources_for_model),
+    JudgeInvariant: (InvariantStatus, _judge_invariant),
+    TryRules: (
+        tuple[Trial, ...],
+        lambda engine, asked: environment_changes.try_rules(engine, asked.rules, asked.call),
+    ),
+    FindContradictions: (
+        tuple[Contradiction, ...],
+        lambda engine, asked: tool_requests.against(engine, asked.key, asked.outcome),
+    ),
+}
