@@ -12,6 +12,8 @@ from app.decision.agent_turn import TRANSFER, TurnInputs
 from app.decision.call_arguments import CallArguments
 from app.decision.decision_commands import AnswerModel, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.golden_candidate import ANOTHER_WAY, HERE
+from app.decision.golden_panel import golden_step
 from app.decision.request_panel import (
     accept,
     choice,
@@ -30,7 +32,8 @@ from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
 from app.session.commands import Command
 from simulator.agents.agent_directory import ELSEWHERE
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.scripts.line_matching import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
 from simulator.session.attached_files import file_of
@@ -59,9 +62,33 @@ def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) ->
             icon=":material/error:",
         )
         st.code(literal(request.failure), language=None, wrap_lines=True)
+    with place():
+        golden = _golden(inputs, around)
     if held and request.failure is None and not inputs.kept.value("writing", initial=False):
-        return _proposal(inputs, around)
-    return _own_turn(inputs, around, held=held)
+        return _proposal(inputs, around) or golden
+    return _own_turn(inputs, around, held=held) or golden
+
+
+def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerModel | None:
+    """Draw the golden's next turn of the agent; return it where it is to be sent as it is."""
+    if around.golden is None:
+        return None
+    found = around.golden.move(inputs.request.agent)
+    if found is None:
+        golden_step(inputs.kept, f"{ANOTHER_WAY} It has no further turn of this agent.", uses=False)
+        return None
+    words = HERE if found.is_here else f"{ANOTHER_WAY} Its next step:"
+    used = golden_step(
+        inputs.kept,
+        words,
+        lambda: draw_parts(found.parts),
+        edit=lambda: inputs.edit(found.parts),
+        uses=found.is_here,
+    )
+    if not used or _is_held_up(inputs, found.parts):
+        return None
+    answer = ModelAnswer(parts=found.parts, by=BY_SCRIPT)  # as if its script had played this line
+    return AnswerModel(key=inputs.request.key, answer=answer)
 
 
 def _last_message(inputs: TurnInputs) -> None:
@@ -85,7 +112,9 @@ def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         accepted = bool(parts) and accept(kept, "Accept", "accept_proposal", shortcut=not real)
         if parts:
-            st.button("Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit_proposal)
+            st.button(
+                "Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit, args=(parts,)
+            )
         st.button(
             "Reject",
             key=kept.key("write"),
@@ -170,7 +199,8 @@ def _own_model(inputs: TurnInputs, around: Surroundings, label: str) -> bool:
 def _source(inputs: TurnInputs, parts: tuple[JsonObject, ...]) -> AnswerSource:
     if not inputs.is_editing:
         return "written"
-    return "generated" if parts == inputs.proposed else "edited"
+    is_proposal = inputs.begun_with == inputs.proposed
+    return "edited" if parts != inputs.begun_with else "generated" if is_proposal else "written"
 
 
 def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSource) -> AnswerModel:
@@ -224,7 +254,7 @@ def _say(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
 
 def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
     st.caption("Final response, in the agent's output schema")
-    name = "final_edited" if inputs.is_editing else "final"
+    name = f"final_{digest(canonical([*inputs.begun_with]))[:6]}" if inputs.is_editing else "final"
     result = schema_form(inputs.kept, name, inputs.final_schema or {}, inputs.final_seed(), tried=tried)
     misfit_list(result.misfits)
     if not result.problems:

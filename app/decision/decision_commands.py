@@ -182,11 +182,16 @@ class AnswerYourself(Command):
 
 
 class SubmitQuery(Command):
-    """Say something as the user: text, or google-genai's `Content` in JSON; `of_held` says that it is what was held, or made of it."""
+    """Say something as the user: text, or google-genai's `Content` in JSON; `of_held` says that it is what was held, or made of it.
+
+    `state_delta` is what it sets in the session's state, and `by` who says it, where that is no person: the golden, as if its script played on.
+    """
 
     is_of_step = True
     message: str | JsonObject
     of_held: bool = False
+    state_delta: JsonObject = Field(default_factory=dict)
+    by: str = ""
 
     def check(self, live: LiveSession) -> None:
         """Check also that the agent expects such a message, and that its files are not too large."""
@@ -196,7 +201,10 @@ class SubmitQuery(Command):
 
     @override
     def carry_out(self, simulation: LiveSimulation) -> None:
-        (simulation.accept if self.of_held else simulation.query)(self.message, wait=AT_ONCE)
+        if self.of_held:
+            simulation.accept(self.message, wait=AT_ONCE)
+        else:
+            simulation.query(self.message, state_delta=self.state_delta or None, by=self.by, wait=AT_ONCE)
 
 
 class Complete(Command):

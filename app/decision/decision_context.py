@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from app.live.simulation_protocol import LiveSimulation
     from simulator.runtime import SimulationView
     from simulator.runtime.simulated_environment import SimulatedEnvironment
+    from simulator.scripts.next_lines import NextLines
 
 
 class Surroundings(NamedTuple):
     """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
 
-    `without_model` gives the reason for each agent whose own model cannot be asked from here.
+    `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
+    the session began with, where it began with one.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
@@ -32,6 +34,7 @@ class Surroundings(NamedTuple):
     rules: tuple[InjectionRule, ...] = ()
     environment: SimulatedEnvironment | None = None
     without_model: Mapping[str, str] = MappingProxyType({})
+    golden: NextLines | None = None
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -42,7 +45,10 @@ NOTHING_AROUND = Surroundings()
 
 
 def surroundings(
-    simulation: LiveSimulation, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
+    simulation: LiveSimulation,
+    view: SimulationView,
+    without_model: Callable[[], Mapping[str, str]] = dict,
+    golden: NextLines | None = None,
 ) -> Surroundings:
     """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment
@@ -54,4 +60,5 @@ def surroundings(
         rules=view.session.rules,
         environment=environment,
         without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
+        golden=golden,
     )

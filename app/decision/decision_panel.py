@@ -22,6 +22,7 @@ from app.decision.decision_commands import (
     SubmitQuery,
 )
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.golden_panel import golden_message, golden_reply
 from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
     accept,
@@ -82,7 +83,7 @@ def decision_panel(
         chosen = queue.chosen.thing
         with place():
             if queue.is_line:
-                decided = _line(view, drafts, queue) or decided
+                decided = _line(view, drafts, queue, around) or decided
         return _draw(view, drafts, head, chosen, around) or decided
 
 
@@ -92,7 +93,7 @@ def _draw(
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
-            tool = tool_inputs(drafts, thing)
+            tool = tool_inputs(drafts, thing, around.golden)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
             with place():
@@ -106,15 +107,19 @@ def _draw(
         case CodeRequest():
             return code_decision(KeptInputs(drafts, thing.key, thing.code), thing)
         case OpenCall():
-            return open_call(KeptInputs(drafts, f"open {thing.call_id}"), thing)
+            kept = KeptInputs(drafts, f"open {thing.call_id}")
+            with place():
+                used = golden_reply(kept, around.golden, thing)
+            return open_call(kept, thing) or used
         case None:
             again = KeptInputs(drafts, "again", str(len(view.session.turns)))
-            return another_query(again, view.session)
+            used_message = golden_message(again, around.golden, "again_text")
+            return another_query(again, view.session) or used_message
         case _:
             assert_never(thing)
 
 
-def _line(view: SimulationView, drafts: DraftStore, queue: Queue) -> AnswerTools | None:
+def _line(view: SimulationView, drafts: DraftStore, queue: Queue, around: Surroundings) -> AnswerTools | None:
     """Draw what waits, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
@@ -127,7 +132,7 @@ def _line(view: SimulationView, drafts: DraftStore, queue: Queue) -> AnswerTools
             icon=":material/done_all:",
             help="Each call gets the response in its editor: its draft, or your edits",
         )
-    return _all_drafts(requests, drafts) if clicked else None
+    return _all_drafts(requests, drafts, around) if clicked else None
 
 
 def _waiting_words(things: Sequence[Thing]) -> str:
@@ -138,12 +143,12 @@ def _waiting_words(things: Sequence[Thing]) -> str:
     return f"{len(things)} {calls}waiting; answer in any order"
 
 
-def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
+def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroundings) -> AnswerTools | None:
     """Answer each call with what its own inputs hold; say which of them holds no answer."""
     answers: list[AnswerTool] = []
     for number, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, request).answer()
+            answer = tool_inputs(drafts, request, around.golden).answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None

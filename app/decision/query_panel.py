@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import streamlit as st
 
 from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
+from app.decision.golden_panel import golden_message
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import misfit_list, not_ready, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
@@ -28,6 +29,7 @@ from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
+    from simulator.scripts.next_lines import NextLines
 
 
 Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | GoTo | SeatUser | Complete
@@ -35,10 +37,15 @@ Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | GoTo | SeatUser | Compl
 
 FORMS = ("Text", "JSON")
 FORMS_BY_SCHEMA = ("Form", *FORMS)
+_INPUTS = {"Text": "query_text", "JSON": "query_json"}
 
 
 def query(
-    view: SimulationView, drafts: UnsentTexts, schema: JsonObject | None, failed: FailedStep | None = None
+    view: SimulationView,
+    drafts: UnsentTexts,
+    schema: JsonObject | None,
+    failed: FailedStep | None = None,
+    golden: NextLines | None = None,
 ) -> Asked | None:
     """Draw the pane; return the query that was sent.
 
@@ -47,24 +54,23 @@ def query(
         drafts: Its unsent texts.
         schema: What the agent expects, where it expects JSON.
         failed: The answer that ended the last turn with an error.
+        golden: What the case does next that the session began with.
     """
     if view.user.seat.ended:
         return over(view)
     if view.session.is_running and view.problems:
         return _interrupted(view)
-    held = view.user.held
-    if held is not None:
+    if (held := view.user.held) is not None:
         return _held(view, drafts, held)
-    if schema is None:
-        chosen = pane_head("Message", FORMS, "query_form")
-    else:
-        chosen = pane_head("Message", FORMS_BY_SCHEMA, "query_form_by_schema")
+    head = (FORMS, "query_form") if schema is None else (FORMS_BY_SCHEMA, "query_form_by_schema")
+    chosen = pane_head("Message", *head)
     with pane("decision"):
         with place():
             _before(view)
             asked: Asked | None = _yourself(failed) or complete(view)
             asked = held_message(view) or asked
-        kept = KeptInputs(drafts, "query", str(len(view.session.turns)))
+        kept = _kept(view, drafts)
+        asked = golden_message(kept, golden, _INPUTS.get(chosen, "")) or asked
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
@@ -74,6 +80,10 @@ def query(
             before = text or _typed_for_the_turn_before(view, drafts)
             return _text(kept, view, before, files) or asked
         return _json(kept) or asked
+
+
+def _kept(view: SimulationView, drafts: UnsentTexts) -> KeptInputs:
+    return KeptInputs(drafts, "query", str(len(view.session.turns)))
 
 
 def _typed_for_the_turn_before(view: SimulationView, drafts: UnsentTexts) -> str:

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.decision.decision_commands import AnswerTool, RunReal
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.draft_source_panel import draft_source
+from app.decision.golden_panel import golden_response
 from app.decision.outcome_panel import (
     error_inputs,
     exception_inputs,
@@ -38,7 +39,7 @@ from app.session.commands import ChangeSeat, Command, FailCall
 from app.session.fault_menu_panel import fault_menu, rule_of
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
-from simulator.base.json_values import canonical, digest
+from simulator.base.json_values import canonical, digest, same
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
@@ -78,7 +79,7 @@ def tool_decision(
     with place():
         other = _asked(inputs, around)
     with place():
-        at_once = ready_answers(inputs)
+        at_once = _at_once(inputs, around)
     line = st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="style_line"
     )
@@ -101,6 +102,13 @@ def tool_decision(
         )
     sent = insists or ((clicked or at_once) and not _is_held(inputs))
     return (_answer(inputs, despite=insists) if sent else None) or other or asked
+
+
+def _at_once(inputs: ToolInputs, around: Surroundings) -> bool:
+    """Draw what the golden has, and the candidates; return whether one of them is to be given at once."""
+    with place():
+        uses_golden = golden_response(inputs, around.golden)
+    return ready_answers(inputs) or uses_golden
 
 
 def _inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
@@ -358,7 +366,7 @@ def what_else(inputs: ToolInputs, around: Surroundings) -> None:
     reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
     _looked_up("Rules that did not match", reasons, ":material/rule:")
     found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
-    if found:
+    if found and (inputs.golden is None or not same(inputs.golden.value, found[0].call.response)):
         _nearest(inputs, found[0])
 
 

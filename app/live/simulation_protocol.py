@@ -50,9 +50,14 @@ class LiveSimulation(Protocol):
         ...
 
     def query(
-        self, message: str | JsonObject, *, state_delta: JsonObject | None = None, wait: float | None = None
+        self,
+        message: str | JsonObject,
+        *,
+        state_delta: JsonObject | None = None,
+        by: str = "",
+        wait: float | None = None,
     ) -> bool:
-        """Say something as the user."""
+        """Say something as the user; `by` names who says it, where that is no person."""
         ...
 
     def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:

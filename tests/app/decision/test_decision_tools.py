@@ -398,6 +398,25 @@ def test_what_was_typed_is_brought_back() -> None:
         assert answers(simulation)[1].outcome == Returned(value=draft)
 
 
+def test_a_candidate_of_another_kind_says_so_and_leads_back() -> None:
+    """The kind changes in sight, and back again with the response as it was typed, by a click or by the control; then nothing is left to say."""
+    mine = '{"word": "mine"}'
+    with asked_for(call("echo", word="x")) as simulation:
+        page = Deciding(simulation).type("response_", mine).run().press("choose_error")
+        assert page.text("mode_") == "Error"
+        assert page.press("switch_back").text("mode_") == "Response"
+        assert page.text("response_") == mine
+        left = ("switch_back", "bring_back")
+        assert not [name for name in page.names() if name.startswith(left)]
+        page.press("choose_error").choose("mode_", "Response")
+        assert page.text("response_") == mine
+        assert not [name for name in page.names() if name.startswith(left)]
+        page.press("choose_error").type("error_message_", "Gone").press("choose_empty")
+        assert page.text("mode_") == "Response"
+        page.press("switch_back")
+        assert (page.text("mode_"), page.text("error_message_")) == ("Error", "Gone")
+
+
 @pytest.mark.long
 def test_an_error_of_a_tool_without_a_schema_keeps_its_shape() -> None:
     """The message is changed, the rest of the tool's own error stays."""
