@@ -71,7 +71,7 @@ def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) ->
 
 def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerModel | None:
     """Draw the golden's next turn of the agent; return it where it is to be sent as it is."""
-    if around.golden is None:
+    if around.golden is None or not around.golden.tells_moves:
         return None
     found = around.golden.move(inputs.request.agent)
     if found is None:

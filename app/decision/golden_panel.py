@@ -73,7 +73,8 @@ def golden_response(inputs: ToolInputs, golden: NextLines | None) -> bool:
         return False
     found, kept = inputs.golden, inputs.kept
     if found is None:
-        return golden_step(kept, f"{ANOTHER_WAY} It has no response of this tool.", uses=False)
+        why = "" if golden.calls(inputs.request.tool_name) else f"{ANOTHER_WAY} "
+        return golden_step(kept, f"{why}The golden has no response of this tool.", uses=False)
     words = found.title if found.label == "golden" else f"{found.title}:"
 
     def put() -> None:
@@ -100,7 +101,8 @@ def golden_message(kept: KeptInputs, golden: NextLines | None, name: str) -> Sub
     with place():
         turn = golden.message()
         if turn is None or turn.say is None:
-            golden_step(kept, f"{ANOTHER_WAY} It has no further user message.", uses=False)
+            ends = f"{ANOTHER_WAY} It has no further user message."
+            golden_step(kept, "The golden ends here." if golden.is_at_end else ends, uses=False)
             return None
         said: str | JsonObject = turn.say if isinstance(turn.say, str) else dict(turn.say)
         text = said if isinstance(said, str) else show_json(said)

@@ -31,6 +31,10 @@ _PAIR = 2
 def preview(candidate: Candidate, expected: JsonValue = None) -> str:
     """Write an answer in one line; of one that is like the expected one, only the fields that are not."""
     shown = candidate.value
+    if candidate.kind == "exception":
+        return _cut(f"{candidate.error_code}: {candidate.error_message}")
+    if candidate.kind == "later":
+        return "Later"
     if isinstance(shown, dict) and isinstance(expected, dict) and candidate.kind == "value":
         other = {name: value for name, value in shown.items() if not same(value, expected.get(name))}
         gone = [name for name in expected if name not in shown]

@@ -116,7 +116,7 @@ def open_script(form: ScriptForm, config: SimulatedAgentConfig, owner: str = LOC
     """
     from simulator.scripts import of_now, open_for_script  # noqa: PLC0415 - as above
 
-    is_case = bool(form.case or form.recorded_case)
+    is_case = bool(form.case)
     form = _without_case(form, config)
     script = of_now(read(form).script)
     live = taken_in(lambda keep: open_for_script(config, script, keep=keep), config, owner)

@@ -92,6 +92,16 @@ class NextLines:
 
     # ------------------------------------------------------------ the user
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the session has as many messages of the user as the script."""
+        return self._now + 1 == len(self._rounds)
+
+    @property
+    def next_turn(self) -> int:
+        """The number, from 0, of the turn with the user's next message, or of one after the last."""
+        return sum(len(turns) for turns in self._rounds[: self._now + 1])
+
     def message(self) -> ScriptTurn | None:
         """Return the turn with the user's next message; None where the script has said all of its."""
         place = self._now + 1
@@ -110,12 +120,21 @@ class NextLines:
 
     # ------------------------------------------------------------ the agent
 
+    @property
+    def tells_moves(self) -> bool:
+        """Whether the script tells what agents do between these two messages of the user; it need not, as their own models can play."""
+        return any(True for _ in _moves(self._round()))
+
+    def calls(self, tool: str) -> bool:
+        """Return whether an agent calls a tool anywhere in the script, be it answered or not."""
+        moves = _moves(turn for turns in self._rounds for turn in turns)
+        return any(step.name == tool for move in moves for step in _steps(move.answer().parts))
+
     def move(self, agent: str) -> NextMove | None:
         """Return what an agent does next; None where the script has no move of it any more."""
-        lines = (line for turn in self._round() for line in turn.moves)
-        moves = [line for line in lines if isinstance(line, AgentMove) and line.agent in {"", agent}]
+        moves = [move for move in _moves(self._round()) if move.agent in {"", agent}]
         steps: Sequence[_Step] = [
-            step for place, each in enumerate(moves) for step in _steps(_parts(each), place)
+            step for place, each in enumerate(moves) for step in _steps(each.answer().parts, place)
         ]
         is_here = True
         for said in self._said[agent]:
@@ -180,9 +199,10 @@ def _is_about(turn: ScriptTurn, call: OpenCall) -> bool:
     return True
 
 
-def _parts(move: AgentMove) -> Sequence[JsonObject]:
-    """Return what a move says; one of the agent's own model says nothing that is known."""
-    return () if move.model else move.answer().parts
+def _moves(turns: Iterable[ScriptTurn]) -> Iterator[AgentMove]:
+    """Yield the moves of agents of which a script tells what they are: not those of the agents' own models."""
+    for turn in turns:
+        yield from (line for line in turn.moves if isinstance(line, AgentMove) and not line.model)
 
 
 def _steps(parts: Sequence[Any], move: int = 0) -> Iterator[_Step]:

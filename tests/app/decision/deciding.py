@@ -13,21 +13,25 @@ from app.live.simulation_protocol import LiveSimulation
 from app.live.unsent_texts import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
+from simulator.scripts import Script
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
 
 
-def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
+def _page(simulation: "Any", drafts: "Any", problems: "list[str]", golden: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.decision.decision_context import surroundings  # noqa: PLC0415 - as above
     from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
     from app.forms.widget_store import gather  # noqa: PLC0415 - as above
     from app.session.commands import hand  # noqa: PLC0415 - as above
+    from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()
-    decided = decision_panel(view, drafts, surroundings(simulation, view))
+    path = (fact for _, fact in simulation.journal.path())
+    beside = None if golden is None else NextLines(golden, path)
+    decided = decision_panel(view, drafts, surroundings(simulation, view, golden=beside))
     if decided is not None:
         try:
             hand(simulation, decided)
@@ -66,13 +70,15 @@ TOOLS = [find_order, echo, LongRunningFunctionTool(ship)]
 
 
 class Deciding:
-    """The pane of one session in one tab; widgets are found by the beginning of their keys."""
+    """The pane of one session in one tab; widgets are found by the beginning of their keys. `golden` is the script of the case that it began with."""
 
-    def __init__(self, simulation: Simulation, drafts: UnsentTexts | None = None) -> None:
+    def __init__(
+        self, simulation: Simulation, drafts: UnsentTexts | None = None, golden: Script | None = None
+    ) -> None:
         self.simulation = simulation
         self.drafts = drafts if drafts is not None else UnsentTexts()
         self.problems: list[str] = []
-        given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems}
+        given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems, "golden": golden}
         self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=PATIENCE).run()
         self.sound()
 

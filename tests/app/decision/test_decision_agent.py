@@ -13,7 +13,10 @@ from google.genai import types
 from pydantic import BaseModel
 
 from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
+from app.decision.golden_candidate import ANOTHER_WAY
 from simulator.facts import CodeAnswered, ModelAnswered
+from simulator.scripts import Script
+from simulator.scripts.script_lines import AgentMove
 from simulator.seats.requests import ToolDeclaration
 from simulator.session import SessionState
 from tests.app.decision.deciding import Deciding, answers, facts, model_parts
@@ -200,6 +203,68 @@ def test_a_final_answer_is_a_form_where_there_is_an_output_schema() -> None:
             assert called.get("name") == ("set_model_response" if tools else None)
 
 
+def golden(*turns: Any) -> Script:
+    """Return the script of a case with these turns, each what the user says and what then happens."""
+    return Script.model_validate({"turns": [{**said, "moves": moves} for said, *moves in turns]})
+
+
+VERDICT = {"fits": True, "reason": "well made"}
+FULL = {
+    "guest": "Ada", "nights": 3, "price": 99.5, "breakfast": True, "room": "double", "lines": [{"sku": "S-1", "quantity": 2}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        {"text": "It is booked."},
+        {"text": "First.", "calls": [{"name": "rest"}, {"name": "book", "args": FULL}]},
+        {"transfer": "other"},
+        {"parts": [{"text": "Hm.", "thought": True}, {"text": "Booked."}]},
+        {"calls": [{"name": "set_model_response", "args": VERDICT}]},
+    ],
+)
+def test_the_turn_of_the_golden_is_used_or_edited(move: dict[str, Any]) -> None:
+    """One click sends it; in the inputs it has its kind, and is sent as it was there."""
+    wanted = [dict(part) for part in AgentMove.model_validate(move).answer().parts]
+    for clicks in (["golden_use"], ["golden_edit", "accept_"]):
+        agent = agent_of(
+            tools=[book, rest],
+            **({"output_schema": Verdict} if "calls" in move and "text" not in move else {}),
+        )
+        if "transfer" in move:
+            agent = agent_of(tools=[rest], sub_agents=[LlmAgent(name="other", model=scripted())])
+        with played(agent=agent) as simulation:
+            page = Deciding(simulation, golden=golden(({"say": QUERY}, move)))
+            for each in clicks:
+                page.press(each)
+            given = [
+                {**part, **({"function_call": _own_call(part)} if "function_call" in part else {})}
+                for part in last_parts(simulation)
+            ]
+            assert given == wanted
+            (fact,) = facts(simulation, ModelAnswered)[:1]
+            assert fact.provenance.source == "written"
+
+
+def _own_call(part: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part["function_call"].items() if name != "id"}
+
+
+def test_a_turn_that_left_the_golden_is_only_edited() -> None:
+    """The page says that it went another way; its own next step can still be put into the inputs. Another agent has none."""
+    book_it = {"calls": [{"name": "book", "args": FULL}]}
+    with played() as simulation:
+        page = Deciding(simulation, golden=golden(({"say": QUERY}, book_it, {"text": "Booked."})))
+        page.choose("kind_", "Call tools").press("chip_rest").press("accept_").press("accept_0")
+        assert ANOTHER_WAY in page.shown()
+        assert not [name for name in page.names() if name.startswith("golden_use")]
+        page.press("golden_edit").press("accept_")
+        assert _own_call(last_parts(simulation)[0])["args"] == FULL
+        page.press("accept_0").press("golden_use")
+        assert last_parts(simulation) == [{"text": "Booked."}]
+
+
 def test_a_person_sees_what_the_model_would_see() -> None:
     """The instruction, the conversation and each declaration, word by word; and the model may take this one turn."""
     agent = agent_of([call("rest")], tools=[book, rest], instruction=f"Be kind. {HOSTILE}")
@@ -302,6 +367,23 @@ def test_a_confirmation_is_given_or_refused() -> None:
     with _confirmed(plain, "plain_wipe") as simulation:
         page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
         page.press("accept_")
+        queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
+        assert queries == [QUERY, "Never mind."]
+
+
+def test_the_reply_of_the_golden_is_used() -> None:
+    """A confirmation or a rejection, and a message in its place; where the golden has none, the page says so."""
+    plain = FunctionTool(plain_wipe, require_confirmation=True)
+    case = golden(({"say": QUERY},), ({"confirm": True, "tool": "plain_wipe"},), ({"say": "Never mind."},))
+    with _confirmed(plain, "plain_wipe") as simulation:
+        page = Deciding(simulation, golden=golden(({"say": QUERY},)))
+        assert ANOTHER_WAY in page.shown()
+        Deciding(simulation, golden=case).press("golden_use")
+        assert [request.tool_name for request in simulation.pending] == ["plain_wipe"]
+    with _confirmed(plain, "plain_wipe") as simulation:
+        page = Deciding(simulation, golden=case).choose("waiting_", "query").press("golden_edit")
+        assert page.text("again_text") == "Never mind."
+        page.press("golden_use")
         queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
         assert queries == [QUERY, "Never mind."]
 

@@ -9,11 +9,14 @@ import pytest
 from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel
 
+from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.unsent_texts import UnsentTexts
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
+from simulator.scripts import Script
+from simulator.scripts.script_lines import ToolMove
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
@@ -415,6 +418,39 @@ def test_a_candidate_of_another_kind_says_so_and_leads_back() -> None:
         assert page.text("mode_") == "Response"
         page.press("switch_back")
         assert (page.text("mode_"), page.text("error_message_")) == ("Error", "Gone")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"returns": {"word": "x", "times": 1}, "state_delta": {"seen": "x"}},
+        {"returns": {"word": "golden"}, "state_delta": {"seen": "x"}, "actions": {"escalate": True}},
+        {"fails": {"error_code": "E-1", "error_message": "busy", "details": {"wait": 3}}},
+        {"raises": "KeyError: gone"},
+        {"tool": "ship", "later": True, "args": {"order_id": "A-1"}},
+    ],
+)
+def test_what_the_golden_responds_is_given_with_all_that_it_does(line: dict[str, Any]) -> None:
+    """With one click, and as if its script had played on; also put into the inputs first. Of a tool that it does not call there is nothing."""
+    move: dict[str, Any] = {"tool": "echo", "args": {"word": "x"}, **line}
+    golden = Script.model_validate({"turns": [{"say": "go", "moves": [move, move]}]})
+    wanted = golden.turns[0].moves[0]
+    assert isinstance(wanted, ToolMove)
+    answer = wanted.answer()
+    assert answer is not None
+    for clicks in (["golden_use"], ["golden_edit", "accept_0"]):
+        with asked_for(call(move["tool"], **move["args"])) as simulation:
+            page = Deciding(simulation, golden=golden)
+            for each in clicks:
+                page.press(each)
+            (fact,) = answers(simulation)
+            assert (fact.outcome, fact.provenance.by) == (answer.outcome, "script")
+            assert fact.effects == ToolEffects(state_delta=answer.state_delta, actions=answer.actions)
+            assert page.problems == []
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        page = Deciding(simulation, golden=golden)
+        assert ANOTHER_WAY in page.shown()
+        assert not [name for name in page.names() if "golden" in name]
 
 
 @pytest.mark.long
