@@ -167,7 +167,8 @@ def play_rest(live: LiveSession) -> None:
     stop(live)
     form = form.model_copy(update={"text": form.rest, "rest": ""})
     live.drafts[_DRAFT] = form.model_dump_json()
-    _begin(live, form, resumes=True)
+    golden = golden_of(live)
+    _begin(live, form, resumes=True, first=golden.next_turn if golden is not None else 0)
 
 
 def stop(live: LiveSession) -> None:
@@ -245,9 +246,9 @@ def script_text(journal: Journal, agent: Literal["moves", "model"]) -> str:
     return write_script(script_of(journal, agent=agent))
 
 
-def _begin(live: LiveSession, form: ScriptForm, *, resumes: bool) -> None:
+def _begin(live: LiveSession, form: ScriptForm, *, resumes: bool, first: int = 0) -> None:
     from simulator.scripts import ScriptAtWork, of_now  # noqa: PLC0415 - as above
 
     simulation = cast("Simulation", live.simulation)
-    live.script = ScriptAtWork(simulation, of_now(read(form).script), resumes=resumes)
+    live.script = ScriptAtWork(simulation, of_now(read(form).script), resumes=resumes, first=first)
     live.script.wait(lambda progress: bool(progress.asks), _SOON)

@@ -585,6 +585,31 @@ def test_what_the_golden_did_next_is_a_candidate_at_each_step(
     edited_sets().clear()
 
 
+def test_later_turns_follow_what_was_said_in_the_place_of_the_golden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that a person wrote anew takes the place of the golden's, which is not sent once more."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.", "Bye.")
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = live_of(tab.session_id)
+    press = partial(pressed, tab, live)
+    press("golden_use")
+    assert live.script is not None
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    press("golden_edit")
+    assert tab.typed("query_text_") == "Thank you."
+    tab.fill("query_text_", "Thanks a lot.")
+    press("query_send")
+    press("golden_use")
+    press("play_rest")
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    said = [message_text(turn.message) for turn in live.simulation.session.turns]
+    assert said == ["Where is order A-1002?", "Thanks a lot.", "Bye."]
+    assert not tab.run().has("play_rest")
+    edited_sets().clear()
+
+
 def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
     """Nobody has looked at the start page since the server began, and the store is opened beside the page."""
     made = begun().session_id
