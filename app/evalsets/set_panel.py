@@ -217,12 +217,17 @@ def _replay(scene: SetContext) -> None:
     replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
-def _case_runs(scene: SetContext, key: str) -> None:
-    """Draw what is run on a case."""
+def _case_runs(scene: SetContext, key: str) -> SetCommand | None:
+    """Draw what is run on a case; return what was asked for about its last result."""
     from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - not before somebody looks there
+    from app.evalsets.run.golden_edits import edit_of  # noqa: PLC0415 - as above
+    from app.evalsets.run.run_tab import command_of  # noqa: PLC0415 - as above
+
+    workspace = workspaces().of(scene.owner, scene.path)
 
     shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_edited)
-    case_runs(workspaces().of(scene.owner, scene.path), facts_of(scene.path), shown)
+    asked = case_runs(workspace, facts_of(scene.path), shown, lambda golden: edit_of(scene, golden))
+    return command_of(scene, workspace, asked)
 
 
 def _runs(scene: SetContext) -> SetCommand | None:

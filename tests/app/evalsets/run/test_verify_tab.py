@@ -332,6 +332,29 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     assert badges(tab.run())[0].startswith("✗ failed, ")
 
 
+@pytest.mark.parametrize("action", ["repair", "accept"])
+def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> None:
+    """What to do about a divergence is where it is told; the edit is reviewed and saved, and the new result is there."""
+    if action == "repair":
+        path = eval_set(('"order": "A"', '"order": "Z"'))
+    else:
+        path = eval_set()
+        agent = path.with_name("agent.py")
+        agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
+    before = path.read_bytes()
+    tab = Tab(page="sets", set=str(path), case="one")
+    settled(tab.click(tab.key("case_verify-case")), path)
+    settled(tab.click(tab.key(f"divergence_{action}")), path)
+    assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
+    assert tab.app.button(key=tab.key(f"divergence_{action}")).disabled
+    assert badges(tab)[0].endswith("out of date")
+    tab.click("set_save").click("save_set")
+    settled(tab, path)
+    assert path.read_bytes() != before
+    assert badges(tab)[0].startswith("✓ passed, ")
+    assert not tab.keys("divergence_")
+
+
 def badges(tab: Tab) -> list[str]:
     """Return the words on the badges of what was run on a case."""
     found = [str(each.value) for each in tab.app.markdown]
