@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalset.cli.agent_and_file import agent_and_file
+from evalset.cli.agent_and_file import agent_and_file, check_readable
 from evalset.cli.terminal_output import output
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
         hush()
     progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
+        check_readable(given.set)
         _check_installed()
         ready = _ready(given)
     except (ValueError, OSError) as error:  # of an agent, an eval set, criteria, or one of ours

@@ -79,11 +79,11 @@ def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Name
 
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> int:
+    verification = _verified(given, progress, stop)
     from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
-    from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - as above
+    from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - imports ADK: what cannot be verified is told before
 
-    verification = _verified(given, progress, stop)
     progress.clear()
     if given.write_eval_config is not None:
         _write_eval_config(given, verification.criteria)

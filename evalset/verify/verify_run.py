@@ -176,8 +176,10 @@ def chosen_ids(eval_set: Path, chosen: Collection[str]) -> list[str]:
     """
     try:
         ids = ids_in_order(eval_set, read_file(eval_set))
-    except (EvalSetError, OSError):
-        # An old form, or nothing that can be read: ADK's loader and the doctor have the word.
+    except OSError as error:
+        raise VerifyError(f"{eval_set}: cannot be read: {error.strerror or error}") from error
+    except EvalSetError:
+        # An old form, or none at all: ADK's loader and the doctor have the word.
         from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - imports ADK
 
         ids = [case.eval_id for case in read_eval_set(eval_set)]
