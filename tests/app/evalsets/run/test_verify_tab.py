@@ -258,7 +258,10 @@ def test_without_a_whole_recording_there_is_nothing_to_replay(eval_set: Changed)
 
 
 def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None:
-    """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now."""
+    """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now.
+
+    A test or a note beside the agent is no change of it.
+    """
     path = eval_set()
     tab = opened(path)
     assert verified(tab, path).status == "passed"
@@ -273,6 +276,10 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     assert changes(tab, path) == ()
     assert [case.eval_id for case in result_of(path).cases] == ["one"]
     path.write_text(path.read_text() + "\n")
+    assert changes(tab.run(), path) == ("the set",)
+    for name in ("test_desk.py", "desk_test.py", "conftest.py", "tests/helper.py", "notes.md", "moves.yaml"):
+        path.with_name("tests").mkdir(exist_ok=True)
+        path.with_name(name.partition("/")[0]).joinpath(*name.split("/")[1:]).write_text("x = 1\n")
     assert changes(tab.run(), path) == ("the set",)
     agent = path.with_name("agent.py")
     agent.write_text(agent.read_text().replace("calls(tool, order=order)", "calls(tool, order=f'{order}!')"))
