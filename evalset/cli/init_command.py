@@ -32,6 +32,16 @@ _ATTRIBUTE_LINES = (
     "*.environment.json text eol=lf diff=golden-trace linguist-generated",
     "*.review.json text eol=lf",
 )
+_IGNORE = Path(".gitignore")
+_IGNORE_LINES = (
+    ".golden-trace/",
+    "*.json.[0-9]*.bak",
+    "*.legacy-[0-9]*.json",
+    ".*.json.lock",
+    ".*.json.tmp",
+)
+"""What is written next to a set and is of one machine: kept runs, copies of before a fix or a conversion, files of a write."""
+
 NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_(case_)?id": .*|    "[^"]*": [{])$'"""
 """Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
 
@@ -128,9 +138,9 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Write a GitHub workflow, pre-commit hooks and a .gitattributes file that test the goldens of a project and keep "
-        "their diffs readable. An existing file is left alone, and the output shows what to add to it. Lines that "
-        ".gitattributes lacks are added.",
+        description="Write a GitHub workflow, pre-commit hooks, a .gitattributes and a .gitignore file that test the goldens of a "
+        "project, keep their diffs readable, and leave out copies and kept runs. An existing file is left alone, and the output "
+        "shows what to add to it. Lines that .gitattributes and .gitignore lack are added.",
         epilog=CODES,
         allow_abbrev=False,
     )
@@ -187,6 +197,7 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
         _new(root / _WORKFLOW, _WORKFLOW_TEXT.format(**commands), force=given.force),
         _new(root / _HOOKS, f"{_HOOKS_TEXT}{hook}", to_add=hook),
         _with_attributes(root / _ATTRIBUTES),
+        _with_lines(root / _IGNORE, _ignore_lines(root / _IGNORE)),
     ]
 
 
@@ -256,15 +267,30 @@ def _new(path: Path, text: str, *, to_add: str = "", force: bool = False) -> CiF
 
 def _with_attributes(path: Path) -> CiFile:
     """Add the lines that are missing; of a pattern that has other attributes already, say which line to use."""
-    before = path.read_text() if path.exists() else ""
-    known = {line.split()[0]: line for line in before.splitlines() if line.strip()}
+    known = {line.split()[0]: line for line in _text(path).splitlines() if line.strip()}
     missing = [line for line in _ATTRIBUTE_LINES if line.split()[0] not in known]
     others = [line for line in _ATTRIBUTE_LINES if known.get(line.split()[0], line) != line]
+    return _with_lines(path, missing)._replace(to_add="".join(f"{line}\n" for line in others))
+
+
+def _ignore_lines(path: Path) -> list[str]:
+    """Return the lines that are missing; one that the project has turned round, to commit such files, is not."""
+    known = {line.strip().lstrip("!/").rstrip("/") for line in _text(path).splitlines()}
+    return [line for line in _IGNORE_LINES if line.rstrip("/") not in known]
+
+
+def _with_lines(path: Path, missing: Sequence[str]) -> CiFile:
+    """Add lines to a file, which is made where there is none."""
+    before = _text(path)
     if missing:
         start = f"{before.rstrip()}\n" if before.strip() else ""
         path.write_text("\n".join((f"{start}{missing[0]}", *missing[1:], "")))
     done = "written" if missing and not before else "lines added" if missing else "unchanged"
-    return CiFile(path, done, "".join(f"{line}\n" for line in others))
+    return CiFile(path, done)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def _tell(files: Sequence[CiFile]) -> None:

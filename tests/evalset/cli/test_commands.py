@@ -22,7 +22,7 @@ from tests.evalset.kept_runs.test_kept_runs import run_of
 from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"
-CI = (".gitattributes", ".github/workflows/goldens.yml", ".pre-commit-config.yaml")
+CI = (".gitattributes", ".github/workflows/goldens.yml", ".gitignore", ".pre-commit-config.yaml")
 PLAYED = ("played.environment.json", "played.evalset.json")
 IMPORTED = ("imported.environment.json", "imported.evalset.json")
 
