@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalset.cli.agent_and_file import agent_and_file, check_readable
 from evalset.cli.terminal_output import output
+from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, model_choice
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -120,7 +121,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recorded environment (default: the file next to the set)",
     )
-    parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
+    parser.add_argument("--models", choices=("auto", "real", "recorded"), default=BY_HAND, help=_MODELS)
     parser.add_argument(
         "--unrecorded",
         choices=("fail", "rules", "generate"),
@@ -282,25 +283,24 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
     if recorded is None:
         if given.models == "recorded":
             raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
-        return "real", "the agent's own models"
+        return "real", ANSWERED_BY["real"]
     found = [(each, recorded.cases.get(each)) for each in planned.cases]
     lacking = [eval_id for eval_id, case in found if case is None or not needs_no_model(case)]
     if given.models == "recorded" and lacking:
         raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
-    if given.models != "auto":
-        return given.models, f"{given.models} models (as requested)"
-    reason = model_reachability(config)
-    if not reason:
+    reason = model_reachability(config) if given.models == "auto" else None
+    choice = model_choice(given.models, reason, is_recorded=not lacking)
+    if choice is not None and given.models == "auto" and not reason:
         written = next((eval_id for eval_id, case in found if case and written_turns(case)), "")
         more = (
             f"; a person or a script wrote moves of {written}, and --models recorded replays those"
             if written
             else ""
         )
-        return "real", f"the agent's own models (all are reachable{more})"
-    if not lacking:
-        return "recorded", f"recorded model turns ({reason})"
-    return "real", f"the agent's own models (not all cases have recorded model turns, although {reason})"
+        choice = choice._replace(why=f"{choice.why}{more}")
+    if choice is not None:
+        return choice.players, choice.words
+    return "real", f"{ANSWERED_BY['real']} (not all cases have recorded model turns, although {reason})"
 
 
 def _criteria(

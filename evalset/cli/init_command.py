@@ -8,14 +8,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from evalset.cli.terminal_output import output
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.files.files_below import files_below
+from evalset.replay.model_choice import IN_TESTS, Models
 from simulator.agents.agent_folder import agent_above
 
 DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
@@ -46,7 +47,7 @@ NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_(case_)?id": 
 """Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
 
 _WORKFLOW_TEXT = """\
-# Replays the golden traces with their recorded responses: no tool runs, no model is called, and no key is needed.
+# Replays the golden traces with their recorded responses: no tool runs{models}.
 name: goldens
 
 on:
@@ -96,6 +97,11 @@ _HOOK_TEXT = """\
 """
 
 
+_ANSWERING: Mapping[Models, str] = {
+    "recorded": ", no model is called, and no key is needed",
+    "real": ". The agents' own models answer: give the job their keys",
+    "auto": ". The agents' own models answer if the job has their keys, otherwise the recorded models",
+}
 _PACKAGE = "golden-trace-studio"
 _NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
 
@@ -168,8 +174,19 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"what pip installs in the workflow: a name with a version, or an address (default: {_PACKAGE}, which is not on PyPI yet)",
     )
+    _add_models(parser)
     parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
     return parser
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--models",
+        choices=get_args(Models),
+        default=IN_TESTS,
+        help=f"what answers model calls in the tests, as of `golden-trace verify` (default: {IN_TESTS}); with others the jobs need "
+        "the models' keys",
+    )
 
 
 def _written(given: argparse.Namespace) -> list[CiFile]:
@@ -182,7 +199,9 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
             raise _RefusedError(f"--{name.replace('_', '-')}: nothing at {root / named}")
     where = shlex.quote(given.goldens or _goldens(root))
     agents = f"--agents-dir {shlex.quote(given.agents_dir)}" if given.agents_dir else ""
-    options = f" --goldens-options={shlex.quote(agents)}" if agents else ""
+    models = f"--models {given.models}" if given.models != IN_TESTS else ""
+    words = " ".join(filter(None, (agents, models)))
+    options = f" --goldens-options={shlex.quote(words)}" if words else ""
     around = agents or _agents_around(root, root / (given.goldens or ""))
     commands = {
         "install": f"python -m pip install {shlex.quote(given.package)} pytest{_needed(root)}",
@@ -191,6 +210,7 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
         "goldens": where,
         "comment": f"      # {_NOT_THERE}.\n" if given.package == _PACKAGE else "",
         "exclude": _exclude(root),
+        "models": _ANSWERING[given.models],
     }
     hook = _HOOK_TEXT.format(**commands)
     return [

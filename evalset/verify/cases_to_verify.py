@@ -26,6 +26,7 @@ from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.replay.model_choice import Models
 from evalset.verify.errors import (
     NO_GOLDEN,
     NO_MODEL_TURNS,
@@ -34,7 +35,6 @@ from evalset.verify.errors import (
     VerifyError,
 )
 from evalset.verify.verdicts import edits_since, golden_of
-from evalset.verify.verify_request import Models
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
     DEMOS,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import sidecar_of
+from evalset.replay.model_choice import Models, model_choice
 from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import (
     CasesToVerify,
@@ -27,7 +28,7 @@ from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
-from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
+from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.garbage_pauses import collecting_seldom
@@ -201,20 +202,13 @@ def _jobs(
             with asked_what_there_is():
                 reasons[id(each.config)] = model_reachability(each.config)
         reason = reasons.get(id(each.config))
-        if reason and not needs_no_model(each.recorded):
-            continue  # neither a model nor the recording answers
-        players, why = _players(models, reason)
-        told.append(f"{each.config.name}: {players} models ({why})")
-        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor), players))
+        choice = model_choice(models, reason, is_recorded=needs_no_model(each.recorded))
+        if choice is None:
+            continue
+        told.append(f"{each.config.name}: {choice.words}")
+        allowing = each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor)
+        jobs.append(_Job(allowing, choice.players))
     return jobs, tuple(dict.fromkeys(told))
-
-
-def _players(models: Models, reason: str | None) -> tuple[Players, str]:
-    if models != "auto":
-        return models, "as requested"
-    if not reason:
-        return "real", "all are reachable"
-    return "recorded", reason
 
 
 async def _replayed_all(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 from pydantic import Field
 
 from evalset.recorded.recording_files import recording_of
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from simulator.agents import absolute_agent
 from simulator.base.frozen_value import Value
-
-Models: TypeAlias = Literal["auto", "real", "recorded"]
 
 AT_ONCE = 4
 """How many cases are replayed at a time, as `adk eval` does."""
@@ -70,7 +69,7 @@ class VerifyRequest(Value):
     environment: Path | None = None
     cases: tuple[str, ...] = ()
     runs: int = 1
-    models: Models = "auto"
+    models: Models = BY_HAND
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
     at_once: int = AT_ONCE

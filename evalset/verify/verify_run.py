@@ -11,12 +11,13 @@ from pathlib import Path
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import no_case
 from evalset.files.set_outline import ids_in_order
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import Verification, VerifyProgress, judged_among
-from evalset.verify.verify_request import AT_ONCE, Models, Stop, VerifyRequest
+from evalset.verify.verify_request import AT_ONCE, Stop, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
@@ -34,7 +35,7 @@ def verify(  # long: what it takes is most of it
     environment: Path | str | None = None,
     cases: Collection[str] = (),
     runs: int = 1,
-    models: Models = "auto",
+    models: Models = BY_HAND,
     unrecorded: Policy = "fail",
     criteria: Criteria | None = None,
     at_once: int = AT_ONCE,

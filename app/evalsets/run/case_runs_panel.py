@@ -20,6 +20,7 @@ from app.evalsets.run.verify_tab import (
     About,
     GoldenEdit,
     OpenAt,
+    commands_shown,
     divergence_actions,
     divergence_shown,
     done_about,
@@ -37,12 +38,14 @@ from app.live.session_opening import unreachable
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
+from evalset.replay.model_choice import BY_HAND, model_choice
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_results import AdkCaseResult
     from evalset.doctor import Examination, Finding
     from evalset.editing.case_edits import Edit
+    from evalset.replay.model_choice import Models
     from evalset.verify.results import CaseResult, RunResult
 
 CASE_EXAMINED = "case examined"
@@ -106,7 +109,7 @@ def case_runs(
             verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
         )
         asked = _why(workspace, replace(shown, agent=agent), failed, edit) if failed is not None else None
-        _details(workspace, failed, scored, findings)
+        _details(workspace, replace(shown, agent=agent), failed, scored, findings)
         return asked
 
 
@@ -133,6 +136,7 @@ def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> L
         is_of_now = not is_out_of_date(found.measured, unsaved=shown.unsaved)
         words = f"{MARKS[found.status]}, {short_time(found.at)}"
         _badge(words, _COLORS[found.status], is_of_now=is_of_now)
+        st.caption(found.models, width="content")
     return found
 
 
@@ -199,7 +203,10 @@ def _begin_adk_eval(workspace: Workspace, eval_id: str, agent: str) -> None:
     try:
         with st.spinner("Starting `adk eval`"):
             agents = catalogue()
-            models = bool(workspace.options.get("adk_models")) or bool(unreachable(agents.config(agent)))
+            lacks = "; ".join(unreachable(agents.config(agent))) or None
+            chosen: Models = "recorded" if workspace.options.get("adk_models") else BY_HAND
+            choice = model_choice(chosen, lacks, is_recorded=True)
+            models = choice is not None and choice.players == "recorded"
             unrecorded: Any = workspace.options.get("adk_unrecorded", "fail")
             asked = AdkEvalOptions(
                 agent=agent, cases=(eval_id,), recorded_models=models, unrecorded=unrecorded
@@ -294,6 +301,7 @@ def _failed_run(case: CaseResult | None) -> RunResult | None:
 
 def _details(
     workspace: Workspace,
+    shown: ShownCase,
     failed: LastResult | None,
     scored: AdkCaseResult | None,
     findings: list[Finding] | None,
@@ -309,6 +317,8 @@ def _details(
     with body:
         if failed is not None:
             _differs(failed.case) if failed.case is not None else st.text(literal(failed.why))
+            if failed.case is not None:
+                commands_shown(options_of(workspace, shown.agent, (shown.eval_id,)), (failed.case,))
         if scored is not None and scored.problem:
             st.code(literal(scored.problem), language=None, wrap_lines=True)
         if scored is not None and scored.metrics:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import Literal
 
 from pydantic import Field
 
@@ -16,11 +15,14 @@ from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
-from app.live.background_jobs import Job, JobProgress, Report
+from app.live.background_jobs import Job, JobProgress, Report, Work
+from app.session.shell_texts import verify_commands_of
 from evalset.golden_trace.steps import Step
+from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import VERDICTS, CaseResult, Divergence, Pair, TextPiece, Verification
+from evalset.verify.verify_request import VerifyRequest
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
 
@@ -56,7 +58,7 @@ class VerifyOptions(Value):
     agent: str = ""
     cases: tuple[str, ...] = ()
     runs: int = 1
-    models: Literal["auto", "real", "recorded"] = "auto"
+    models: Models = BY_HAND
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
     renamed: Mapping[str, str] = Field(default_factory=dict)
@@ -78,7 +80,44 @@ def options_of(workspace: Workspace, agent: str, cases: tuple[str, ...]) -> Veri
     )
 
 
-def verifying(asked: VerifyOptions) -> Job[Verification]:
+class VerifyJob(Job[Verification]):
+    """A verification, and the options that it was begun with."""
+
+    def __init__(self, work: Work[Verification], asked: VerifyOptions) -> None:
+        super().__init__(work, "verify")
+        self.asked = asked
+
+
+def commands_of(asked: VerifyOptions, cases: Sequence[CaseResult]) -> str:
+    """Return the commands that give the same verdicts in a terminal and in CI; empty where a shell cannot name the agent.
+
+    Args:
+        asked: What was asked for.
+        cases: What became of it: who answered then does so there, whatever is reachable from there.
+    """
+    answered = {run.models for case in cases for run in case.runs}
+    models: Models = answered.pop() if len(answered) == 1 else asked.models
+    agents = catalogue()
+    request = VerifyRequest(
+        eval_set=asked.eval_set,
+        agents_dir=agents.settings.agents_dir,
+        cases=asked.cases,
+        runs=asked.runs,
+        models=models,
+        unrecorded=asked.unrecorded,
+        criteria=asked.criteria,
+        renamed=asked.renamed,
+    )
+    return verify_commands_of(asked.agent, agents.entries(), agents.settings, request)
+
+
+def models_words(case: CaseResult | None) -> str:
+    """Return who answered for the models of a case; empty where none did, or nobody knows."""
+    players = dict.fromkeys(run.models for run in case.runs) if case is not None else {}
+    return " and ".join(ANSWERED_BY[each] for each in players)
+
+
+def verifying(asked: VerifyOptions) -> VerifyJob:
     """Begin a verification."""
 
     def work(report: Report, stop: Event) -> Verification:
@@ -110,7 +149,7 @@ def verifying(asked: VerifyOptions) -> Job[Verification]:
             if executor is not None:
                 executor.shutdown(wait=False)
 
-    return Job(work, "verify")
+    return VerifyJob(work, asked)
 
 
 def _progress(now: VerifyProgress) -> JobProgress:

@@ -36,8 +36,10 @@ from app.evalsets.run.tolerance_rows import (
 from app.evalsets.run.verify_jobs import (
     MARKS,
     VERIFIED,
+    VerifyJob,
     VerifyOptions,
     case_rows,
+    commands_of,
     difference_rows,
     fitting,
     marked_text,
@@ -54,6 +56,7 @@ from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
+from evalset.replay.model_choice import BY_HAND
 from evalset.verify import (
     Criteria,
     VerifyError,
@@ -169,7 +172,7 @@ def _asked(workspace: Workspace, facts: SetFacts) -> VerifyOptions:
     models = st.selectbox(
         "Model responses come from",
         list(_MODELS),
-        key=option_key(workspace, "verify_models", "auto"),
+        key=option_key(workspace, "verify_models", BY_HAND),
         format_func=lambda each: _MODELS[each],
     )
     keep_option(workspace, "verify_models", models)
@@ -296,7 +299,7 @@ def _outcome(
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
-    _later(workspace, verification, job.ended_at)
+    _beside(workspace, verification, job)
     edited = edit_said(verification.measured, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
     found = _found(workspace, verification)
     if not found:
@@ -343,11 +346,13 @@ def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     )
 
 
-def _later(workspace: Workspace, verification: Verification, ended_at: float) -> None:
-    """Name the cases that were run again by themselves, and went another way."""
+def _beside(workspace: Workspace, verification: Verification, job: Job[Verification]) -> None:
+    """Show how to verify in the same way elsewhere; name the cases that were run again by themselves, and went another way."""
+    if isinstance(job, VerifyJob):
+        commands_shown(job.asked, verification.cases)
     then = {case.eval_id: case.status for case in verification.cases}
     for one in last_results(workspace, then):
-        if one.at > ended_at and one.status != then[one.eval_id]:
+        if one.at > job.ended_at and one.status != then[one.eval_id]:
             st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
 
 
@@ -417,6 +422,19 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
         csv_button(lambda: verification, "verify.csv", key_of(workspace, "verify_csv"))
     for sentence in (*verification.models, *network_words(verification)):
         st.text(literal(sentence))
+
+
+def commands_shown(asked: VerifyOptions, cases: Sequence[CaseResult]) -> None:
+    """Draw, folded, the commands that give the same verdicts in a terminal and in CI."""
+    if commands := commands_of(asked, cases):
+        with st.expander(
+            "Commands with the same verdicts",
+            key="verify_commands",
+            icon=":material/terminal:",
+            type="compact",
+        ):
+            st.caption("In a terminal, with pytest, and the tests that CI runs:")
+            st.code(literal(commands), language="bash", wrap_lines=True)
 
 
 def _keep(workspace: Workspace, verification: Verification) -> None:

@@ -153,6 +153,17 @@ def test_git_ignores_what_is_of_one_machine_alone(project: Path, ends: Ends) -> 
     assert (lines[:2], ".golden-trace/" in lines) == (["*.log", "!.golden-trace"], False)
 
 
+@pytest.mark.parametrize("models", ["recorded", "real", "auto"])
+def test_the_tests_ask_the_models_that_were_chosen(project: Path, models: str, ends: Ends) -> None:
+    """As the page and `verify` name the choice; without one the recorded models answer, and no key is needed."""
+    ends(0, "init", "ci", "--agents-dir", "agents", *(("--models", models) if models != "recorded" else ()))
+    steps, hooks = written()
+    more = "" if models == "recorded" else f" --models {models}"
+    for line in (steps[-1], hooks["goldens"]):
+        assert f"--goldens-options='--agents-dir agents{more}'" in line
+    assert ("no key is needed" in WORKFLOW.read_text()) is (models == "recorded")
+
+
 def test_what_is_there_stays_and_the_rest_is_told(project: Path, ends: Ends) -> None:
     """Other files are left alone, with what to add."""
     HOOKS.write_text("repos: []\n")

@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from evalset.recorded.recording_files import sidecar_of
+from evalset.replay.model_choice import ANSWERED_BY
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from evalset.verify.report import junit, report
 from tests.evalset.there import there
@@ -52,7 +53,7 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
         "inner_tool_calls": 1.0,
     }
     assert run.final_state == {"noted": "A"}
-    assert verification.models == (f"desk: {models} models (as requested)",)
+    assert verification.models == (f"desk: {ANSWERED_BY[models]} (as requested)",)
     assert [len(turn.models) for turn in run.turns] == [6, 3]  # those of the agent that is a tool, too
 
 
@@ -257,7 +258,7 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     verification = verify(kept, agents_dir=keyless)
     assert verification.status == "passed"
     (told,) = verification.models
-    assert told.startswith("desk: recorded models ")
+    assert told.startswith("desk: with the recorded models ")
     assert "gemini-2.5-flash" in told
     (told,) = verify(kept, agents_dir=agents(tmp_path)).models
-    assert told.startswith("desk: real models ")
+    assert told.startswith("desk: with the agent's own model ")

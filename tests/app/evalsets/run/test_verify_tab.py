@@ -48,6 +48,7 @@ from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.verify.desks import agents, recorded_set
+from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +361,33 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
     assert path.read_bytes() != before
     assert badges(tab)[0].startswith("✓ passed, ")
     assert not tab.keys("divergence_")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("models", ["auto", pytest.param("recorded", marks=pytest.mark.long)])
+def test_the_commands_that_are_shown_give_the_same_verdict(eval_set: Changed, models: str) -> None:
+    """The agent's own model does something else than the recorded one: who answered is told, on the page of a case, too; a terminal and CI ask the same."""
+    path = eval_set()
+    agent = path.with_name("agent.py")
+    agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
+    tab = opened(path)
+    tab.fill("verify_models", models).run()
+    by, words, status, code = {
+        "auto": ("real", "with the agent's own model", "failed", 1),
+        "recorded": ("recorded", "with the recorded models", "passed", 0),
+    }[models]
+    assert verified(tab, path).status == status
+    assert words in tab.literal
+    (shown,) = [each.value for each in tab.app.code if "--goldens" in each.value]
+    verify_line, pytest_line, ci_line = shown.splitlines()
+    there = quiet_environment(PYTHONPATH=str(REPOSITORY), PYTEST_PLUGINS="golden_trace")
+    for line in (verify_line, pytest_line):
+        done = completed("bash", "-c", line, folder=path.parent, environment=there)
+        assert done.returncode == code, f"{line}\n{done.stdout}{done.stderr}"
+        assert words in done.stdout
+    assert ci_line.endswith(f"init ci --models {by}")
+    case = Tab(page="sets", set=str(path), case="one")
+    assert words in case.words
 
 
 def badges(tab: Tab) -> list[str]:
