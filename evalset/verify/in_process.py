@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
@@ -28,7 +27,7 @@ from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
-from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
+from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.garbage_pauses import collecting_seldom
@@ -50,7 +49,7 @@ _OPEN = "real models answered, so the network was open"
 def verify_here(
     request: VerifyRequest,
     agent: SimulatedAgentConfig | None,
-    on_progress: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     """Verify all cases; arguments as for `verify`.
@@ -61,8 +60,7 @@ def verify_here(
     began = time.perf_counter()
     read = _read(request, agent)
     ready = sum(isinstance(each, ReadyCase) for each in read.cases)
-    tell = _counted(ready * request.runs, on_progress)
-    found = _verified(request, read, [*read.cases], tell=tell, stop=stop)
+    found = _verified(request, read, [*read.cases], tell=_Counted(ready * request.runs, tell), stop=stop)
     return found.model_copy(update={"seconds": time.perf_counter() - began})
 
 
@@ -84,7 +82,8 @@ class PartsOf:
         """Replay the part's runs of its cases."""
         cases = [self._read.cases[place] for place in part.places]
         request = self._request.model_copy(update={"runs": part.runs})
-        return _verified(request, self._read, cases, first=part.first, stop=threading.Event())
+        tell = _Counted(0, Told())
+        return _verified(request, self._read, cases, first=part.first, tell=tell, stop=threading.Event())
 
 
 class _Read(NamedTuple):
@@ -116,7 +115,7 @@ def _verified(
     wanted: Sequence[ReadyCase | Unready],
     *,
     first: int = 1,
-    tell: Callable[[_Done], None] = lambda _: None,
+    tell: _Counted,
     stop: Stop,
 ) -> Verification:
     command = doctor_command(request.eval_set, request.agent, request.agents_dir)
@@ -171,21 +170,21 @@ class _Job(NamedTuple):
     models: Players
 
 
-class _Done(NamedTuple):
-    """A run that is done."""
+class _Counted:
+    """Tells how far a verification in this process is."""
 
-    eval_id: str
-    passed: bool
+    def __init__(self, total: int, tell: Told) -> None:
+        self._total, self._tell = total, tell
+        self._done, self._at_work = 0, list[str]()
 
+    def begin(self, eval_id: str) -> None:
+        self._at_work.append(eval_id)
+        self._tell.at_work(tuple(dict.fromkeys(self._at_work)))
 
-def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Callable[[_Done], None]:
-    numbers = count(1)
-
-    def tell(done: _Done) -> None:
-        now = VerifyProgress(done=next(numbers), total=total, eval_id=done.eval_id, passed=done.passed)
-        on_progress(now)
-
-    return tell
+    def end(self, eval_id: str, *, passed: bool) -> None:
+        self._at_work.remove(eval_id)
+        self._done += 1
+        self._tell.done(VerifyProgress(done=self._done, total=self._total, eval_id=eval_id, passed=passed))
 
 
 def _jobs(
@@ -212,7 +211,7 @@ def _jobs(
 
 
 async def _replayed_all(
-    jobs: Sequence[_Job], request: VerifyRequest, first: int, tell: Callable[[_Done], None], stop: Stop
+    jobs: Sequence[_Job], request: VerifyRequest, first: int, tell: _Counted, stop: Stop
 ) -> list[CaseResult]:
     """Return the result of each case; of those that were not done when it was stopped, what there is."""
     free = asyncio.Semaphore(request.at_once)
@@ -221,8 +220,9 @@ async def _replayed_all(
     async def case(job: _Job, found: list[RunResult]) -> None:
         for number in range(first, first + request.runs):
             async with free:
+                tell.begin(job.ready.case.eval_id)
                 found.append(await _one(job, request, number))
-            tell(_Done(job.ready.case.eval_id, found[-1].passed))
+            tell.end(job.ready.case.eval_id, passed=found[-1].passed)
 
     await _unless(
         stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]

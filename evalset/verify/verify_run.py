@@ -17,7 +17,7 @@ from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import Verification, VerifyProgress, judged_among
-from evalset.verify.verify_request import AT_ONCE, Stop, VerifyRequest
+from evalset.verify.verify_request import AT_ONCE, AtWork, Stop, Told, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
@@ -46,6 +46,7 @@ def verify(  # long: what it takes is most of it
     stop: threading.Event | None = None,
     latencies: bool = False,
     executor: Executor | None = None,
+    on_work: AtWork = lambda _: None,
 ) -> Verification:
     """Replay the cases of an eval set without their world, and compare each with its golden.
 
@@ -75,6 +76,7 @@ def verify(  # long: what it takes is most of it
         executor: Does the work, a few cases at a time: what is submitted can be pickled, so any `concurrent.futures.Executor` will do. Its
             workers load the agent themselves, by `agent` in words and `agents_dir`; `processes` says how many there are. Who made it
             ends it. By default an agent that plays in kernels is verified in kernels, in as many as `processes` says.
+        on_work: Told the ids of the cases that are at work, whenever these are others; in the thread that replays.
 
     Raises:
         VerifyError: A file cannot be read or is something else, or a case or the agent is not there.
@@ -98,21 +100,22 @@ def verify(  # long: what it takes is most of it
         renamed=renamed or {},
         latencies=latencies,
     )
+    tell = Told(on_progress, on_work)
     made = agent if isinstance(agent, SimulatedAgentConfig) else None
     if executor is not None:
         if made is not None:
             raise ValueError(
                 "the workers of an executor load the agent themselves; pass its name, not an object"
             )
-        return judged_among(_by(executor, request, processes, on_progress, stop))
-    return judged_among(_verified(request, made, processes, on_progress, stop))
+        return judged_among(_by(executor, request, processes, tell, stop))
+    return judged_among(_verified(request, made, processes, tell, stop))
 
 
 def _verified(
     request: VerifyRequest,
     made: SimulatedAgentConfig | None,
     processes: int | None,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     if isinstance(made, KernelAgentConfig):
@@ -145,7 +148,7 @@ def _by_own(
     executor: KernelExecutor,
     request: VerifyRequest,
     workers: int,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     try:
@@ -158,7 +161,7 @@ def _by(
     executor: Executor,
     request: VerifyRequest,
     processes: int | None,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     eval_ids = chosen_ids(request.eval_set, request.cases)

@@ -11,8 +11,9 @@ from threading import Event
 
 from pydantic import Field
 
+from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import literal, safe_label
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report, Work
@@ -36,6 +37,7 @@ MARKS = {
     "stopped": "stopped",
     "skipped": "skipped",
 }
+_MOST_NAMED = 3
 MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
 
@@ -121,6 +123,7 @@ def verifying(asked: VerifyOptions) -> VerifyJob:
     """Begin a verification."""
 
     def work(report: Report, stop: Event) -> Verification:
+        far = _Far(report, len(asked.cases or facts_of(asked.eval_set).eval_ids) * asked.runs)
         report(JobProgress(words="Loading the agent and the cases"))
         agents = catalogue()
         executor = None
@@ -142,7 +145,8 @@ def verifying(asked: VerifyOptions) -> VerifyJob:
                 processes=None,
                 executor=executor,
                 renamed=asked.renamed,
-                on_progress=lambda now: report(_progress(now)),
+                on_progress=far.done,
+                on_work=far.at_work,
                 stop=stop,
             )
         finally:
@@ -152,8 +156,27 @@ def verifying(asked: VerifyOptions) -> VerifyJob:
     return VerifyJob(work, asked)
 
 
-def _progress(now: VerifyProgress) -> JobProgress:
-    return JobProgress(done=now.done, total=now.total, words=f"{now.done} of {now.total} runs")
+class _Far:
+    """Reports how far a verification is, and which cases are at work."""
+
+    def __init__(self, report: Report, total: int) -> None:
+        self._report, self._now = report, VerifyProgress(done=0, total=total)
+        self._cases: Sequence[str] = ()
+
+    def done(self, now: VerifyProgress) -> None:
+        self._now = now
+        self._tell()
+
+    def at_work(self, cases: Sequence[str]) -> None:
+        self._cases = cases
+        self._tell()
+
+    def _tell(self) -> None:
+        done, total = self._now.done, self._now.total
+        named = ", ".join(safe_label(each, 40) for each in self._cases[:_MOST_NAMED])
+        more = f" and {len(self._cases) - _MOST_NAMED} more" if len(self._cases) > _MOST_NAMED else ""
+        words = f"{done} of {total} runs done" + (f". At work: {named}{more}" if named else "")
+        self._report(JobProgress(done=done, total=total, words=words))
 
 
 def steps_before(golden: Sequence[Step], step: int, kinds: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -215,8 +216,17 @@ def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: P
         if now.done == 2:
             stop.set()
 
-    verification = verify(kept, agents_dir=agents(tmp_path), runs=500, on_progress=on_progress, stop=stop)
+    at_work: list[Sequence[str]] = []
+    verification = verify(
+        kept,
+        agents_dir=agents(tmp_path),
+        runs=500,
+        on_progress=on_progress,
+        on_work=at_work.append,
+        stop=stop,
+    )
     (case,) = verification.cases
+    assert set(at_work) == {("two",)}
     assert told[:2] == [VerifyProgress(done=n, total=500, eval_id="two", passed=True) for n in (1, 2)]
     assert (case.status, verification.exit_code) == ("stopped", 130)
     assert 2 <= len(case.runs) < 500

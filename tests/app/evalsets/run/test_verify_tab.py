@@ -48,7 +48,7 @@ from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.verify.desks import agents, recorded_set
-from tests.harness.processes import REPOSITORY, completed, quiet_environment
+from tests.harness.processes import REPOSITORY, completed, quiet_environment, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -288,6 +288,40 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     settled(tab.click(tab.key("verify_again")), path)
     assert changes(tab, path) == ()
     assert result_of(path).status == "failed"
+
+
+def test_a_verification_names_what_is_at_work_and_is_stopped(eval_set: Changed, tmp_path: Path) -> None:
+    """The case that is at work, how many runs are done, and for how long it has run: in the tab and on the page of the case."""
+    path, waits = eval_set(), tmp_path / "waits"
+    waits.touch()
+    agent = path.with_name("agent.py")
+    held = f"query, made, answered = since_the_query(llm_request.contents)\n        import asyncio, pathlib\n        while pathlib.Path({str(waits)!r}).exists(): await asyncio.sleep(0.05)"
+    agent.write_text(
+        agent.read_text().replace("query, made, answered = since_the_query(llm_request.contents)", held)
+    )
+    tab = opened(path)
+    tab.fill("cases_", ["two"]).run()
+    tab.click(tab.key("verify_go"))
+    job = bench_of(path).jobs[VERIFIED]
+    wait_until(lambda: "two" in job.progress.words, what="the case is at work")
+    tab.run()
+    assert "0 of 1 runs done. At work: two" in progress_of(tab)
+    assert any("elapsed_verify" in str(each.proto) for each in tab.app.get("bidi_component"))
+    case = Tab(page="sets", set=str(path), case="one")
+    case.click(case.key("case_verify-case"))
+    alone = bench_of(path).jobs[CASE_VERIFIED]
+    wait_until(lambda: "one" in alone.progress.words, what="the case is at work")
+    assert "At work: one" in progress_of(case.run())
+    case.click("stop_case_verified")
+    tab.click("stop_verify")
+    settled(tab, path)
+    assert result_of(path).status == "stopped"
+    waits.unlink()
+
+
+def progress_of(tab: Tab) -> str:
+    """What the page says of how far a work is."""
+    return "\n".join(each.proto.text for each in tab.app.get("progress"))
 
 
 def changes(tab: Tab, path: Path) -> tuple[str, ...]:
