@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
@@ -29,6 +30,7 @@ from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.absent_packages import absent_words, without_absent_packages
 from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
@@ -58,10 +60,17 @@ def verify_here(
         VerifyError: As there.
     """
     began = time.perf_counter()
-    read = _read(request, agent)
-    ready = sum(isinstance(each, ReadyCase) for each in read.cases)
-    found = _verified(request, read, [*read.cases], tell=_Counted(ready * request.runs, tell), stop=stop)
+    with _loading(request):
+        read = _read(request, agent)
+        cases = [*read.cases]
+    ready = sum(isinstance(each, ReadyCase) for each in cases)
+    found = _verified(request, read, cases, tell=_Counted(ready * request.runs, tell), stop=stop)
     return found.model_copy(update={"seconds": time.perf_counter() - began})
+
+
+def _loading(request: VerifyRequest) -> AbstractContextManager[None]:
+    """Let agents do without packages that are not installed, where a recording may answer for models and tools."""
+    return nullcontext() if request.models == "real" else without_absent_packages()
 
 
 class PartsOf:
@@ -76,11 +85,14 @@ class PartsOf:
     """
 
     def __init__(self, request: VerifyRequest, agent: SimulatedAgentConfig | None) -> None:
-        self._request, self._read = request, _read(request, agent)
+        self._request = request
+        with _loading(request):
+            self._read = _read(request, agent)
 
     def done(self, part: WorkPart) -> Verification:
         """Replay the part's runs of its cases."""
-        cases = [self._read.cases[place] for place in part.places]
+        with _loading(self._request):
+            cases = [self._read.cases[place] for place in part.places]
         request = self._request.model_copy(update={"runs": part.runs})
         tell = _Counted(0, Told())
         return _verified(request, self._read, cases, first=part.first, tell=tell, stop=threading.Event())
@@ -199,7 +211,7 @@ def _jobs(
             continue
         if models == "auto" and id(each.config) not in reasons:
             with asked_what_there_is():
-                reasons[id(each.config)] = model_reachability(each.config)
+                reasons[id(each.config)] = absent_words(each.config.absent) or model_reachability(each.config)
         reason = reasons.get(id(each.config))
         choice = model_choice(models, reason, is_recorded=needs_no_model(each.recorded))
         if choice is None:
@@ -240,7 +252,7 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
 
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:
-    error = each.error if isinstance(each, Unready) else NO_MODEL_TURNS
+    error = each.error if isinstance(each, Unready) else absent_words(each.config.absent) or NO_MODEL_TURNS
     status: CaseStatus = "skipped" if each.case.conversation_scenario is not None else "error"
     return CaseResult(eval_id=each.case.eval_id, status=status, error=error, golden=golden_steps(each))
 
