@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypeGuard, assert_never
 
 import streamlit as st
@@ -25,7 +25,7 @@ from app.decision.request_panel import (
     not_ready,
     was_clicked,
 )
-from app.forms.common_panel import place
+from app.forms.common_panel import place, shown_file
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import show_json, write_json
@@ -98,14 +98,14 @@ def _last_message(inputs: TurnInputs) -> None:
         return
     parts = contents[-1].get("parts")
     with st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
-        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
+        draw_parts(parts, inputs.kept.key("last"))
 
 
 def _proposal(inputs: TurnInputs, around: Surroundings) -> Command | None:
     kept, parts = inputs.kept, inputs.proposed
     st.caption("Proposed by the agent's model")
     with st.container(border=True, gap="xsmall"):
-        draw_parts(parts)
+        draw_parts(parts, kept.key("proposed"))
         if not parts:
             st.caption("Empty: no text and no calls.")
     real = _real_tools(parts, around)
@@ -405,7 +405,7 @@ def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
     """Draw all that the model would be given, in the order in which it reads it; `prefix` begins the widgets' keys."""
     st.caption("System instruction")
     st.code(literal(request.system_instruction or "(none)"), language=None, wrap_lines=True)
-    _conversation(request.contents)
+    _conversation(request.contents, prefix)
     st.caption(f"Tools ({len(request.tools)})")
     for index, tool in enumerate(request.tools):
         with st.expander(safe_label(tool.name), type="compact", key=f"{prefix}_tool_{index}"):
@@ -424,25 +424,21 @@ def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
         )
 
 
-def _conversation(contents: Sequence[JsonObject]) -> None:
+def _conversation(contents: Sequence[JsonObject], prefix: str) -> None:
     st.caption(f"Conversation ({len(contents)})")
     if len(contents) > SHOWN_CONTENTS:
         st.caption(f"{len(contents) - SHOWN_CONTENTS} earlier messages are in the JSON below.")
-    for content in contents[-SHOWN_CONTENTS:]:
-        draw_content(content)
+    for number, content in enumerate(contents[-SHOWN_CONTENTS:]):
+        with st.container(border=True, gap="xsmall"):
+            st.badge(safe_label(str(content.get("role") or "?")), color="gray")
+            draw_parts(content.get("parts"), f"{prefix}_content_{number}")
 
 
-def draw_content(content: Mapping[str, JsonValue]) -> None:
-    """Draw one message: who speaks, and each of its parts."""
-    parts = content.get("parts")
-    with st.container(border=True, gap="xsmall"):
-        st.badge(safe_label(str(content.get("role") or "?")), color="gray")
-        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
-
-
-def draw_parts(parts: Sequence[JsonObject]) -> None:
-    """Draw parts of a message: text as text, calls and responses as code, anything else as JSON."""
-    for part in parts:
+def draw_parts(parts: object, key: str) -> None:
+    """Draw parts of a message: text as text, calls and responses as code, files as such, anything else as JSON; `key` begins the keys of files."""
+    for number, part in enumerate(parts if isinstance(parts, (list, tuple)) else ()):
+        if not isinstance(part, dict):
+            continue
         text, call, response = part.get("text"), part.get(_CALL), part.get(_RESPONSE)
         if isinstance(text, str):
             if part.get("thought"):
@@ -454,6 +450,7 @@ def draw_parts(parts: Sequence[JsonObject]) -> None:
             _named(":material/keyboard_return:", response.get("name"), response.get("response"))
         elif file := file_of(part):
             st.text(literal(file.words))
+            shown_file(file, f"{key}_{number}")
         else:
             st.code(show_json(part), language="json", wrap_lines=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Literal
 
 import pytest
@@ -19,6 +20,7 @@ from simulator.scripts import Script
 from simulator.scripts.script_lines import AgentMove
 from simulator.seats.requests import ToolDeclaration
 from simulator.session import SessionState
+from simulator.session.attached_files import file_part, message_of
 from tests.app.decision.deciding import Deciding, answers, facts, model_parts
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, scripted
@@ -279,6 +281,18 @@ def test_a_person_sees_what_the_model_would_see() -> None:
         Deciding(simulation).press("own_model").press("accept_")
         assert [fact.provenance.source for fact in facts(simulation, ModelAnswered)] == ["model"]
         assert simulation.pending[0].kind == "model"
+
+
+def test_a_person_in_the_agents_seat_sees_the_picture_of_a_message() -> None:
+    """It is shown as such where the turn is made and in what the model sees, and any file can be downloaded."""
+    with opened(agent_of(tools=[rest]), agents="person") as simulation:
+        files = [file_part("plan.png", "image/png", b"pixels"), file_part("notes.bin", "", b"bytes")]
+        simulation.query(message_of("Look at this.", files), wait=PATIENCE)
+        for page in (Deciding(simulation), Deciding(simulation).choose("view_", "Model sees")):
+            (picture,) = page.tab.get("image")
+            assert base64.b64encode(b"pixels").decode() in picture.proto.imgs[0].url
+            assert len(page.tab.get("download_button")) == len(files)
+            assert "plan.png" in page.shown()
 
 
 def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
