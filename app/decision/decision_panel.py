@@ -42,6 +42,7 @@ from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
+from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.commands import Command
@@ -51,6 +52,7 @@ from simulator.environment.drafts.blanks import unsure_of
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.attached_files import message_of
 from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession
 
@@ -291,9 +293,16 @@ def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery |
     else:
         st.caption("Open calls stay open. The agent gets your message first.")
     text = editor(kept, "again_text", "Message", fewest=5)
-    if accept(kept, "Send"):
-        if text.strip():
-            return SubmitQuery(message=text)
+    above = place()  # the buttons stay in sight, and would cover what is below them
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        is_sent = accept(kept, "Send")
+        uploaded = attach(f"attached_{kept.owner}_{len(session.turns)}")
+    with above:
+        files = attached(uploaded)
+        if not is_sent or files is None:
+            return None
+        if text.strip() or files:
+            return SubmitQuery(message=message_of(text, files))
         not_ready("Nothing to send yet. Write a message first.")
     return None
 

@@ -17,6 +17,7 @@ from app.live.unsent_texts import UnsentTexts
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script
 from simulator.scripts.script_lines import ToolMove
+from simulator.session.attached_files import files_in
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
@@ -217,7 +218,10 @@ def test_an_exception_is_shown_as_the_agents_code_will_see_it() -> None:
 
 
 def test_a_long_running_call_is_answered_later() -> None:
-    """Only a long-running tool offers it, with words on what the agent sees; its late result is given after the turn."""
+    """Only a long-running tool offers it, with words on what the agent sees; its late result is given after the turn.
+
+    Before, the user can send another message, with files as at any other time.
+    """
     with asked_for(call("ship", order_id="A")) as simulation:
         page = Deciding(simulation)
         before = {each.value for each in page.tab.caption}
@@ -226,6 +230,12 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
+        page.choose("waiting_", "query").tab.file_uploader[0].set_value(("plan.png", b"pixels", "image/png"))
+        page.type("again_text", "Meanwhile, look at this.").press("accept_")
+        said = simulation.session.turns[-1].message
+        assert [file.name for file in files_in(said)] == ["plan.png"]
+        assert said["parts"][0] == {"text": "Meanwhile, look at this."}
+        page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
         page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}')
         page.press("accept_")
         reply = simulation.session.history[-2]
