@@ -110,6 +110,25 @@ def find_order(order_id: str, why: str) -> dict[str, Any]:
     return {"order_id": order_id}
 
 
+def pay(order_id: str, amount: float, note: str | None) -> dict[str, Any]:
+    """Pay for an order."""
+    return {"order_id": order_id}
+
+
+def test_a_value_that_was_typed_is_not_marked_as_missing_whatever_it_is() -> None:
+    """Also a number that cannot be read, which is said beside it, and nothing at all where that was chosen."""
+    with opened(agent_of(tools=[pay, rest]), agents="person") as simulation:
+        simulation.query("Pay for B-7.", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_pay")
+        form = "form0:json:args1_pay"
+        missing, none = _marks(page)
+        assert missing == none
+        page.type(f"{form}.amount", "300,00").type(f"{form}.note:null", True).run()
+        assert not {missing} & set(_marks(page))
+        page.type(f"{form}.amount", "").run()
+        assert _marks(page)[0] == missing
+
+
 def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is_marked() -> None:
     """The marks follow what is typed, and nothing changes its place for it."""
     with opened(agent_of(tools=[find_order, rest]), agents="person") as simulation:
