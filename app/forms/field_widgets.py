@@ -273,7 +273,7 @@ class FieldDrawer:
                         self.draw(item, held, inside)
                     self._remove_button("row", place.name, rows, row)
             st.button(
-                "Add",
+                "Add row",
                 key=self._kept.key(f"{place.name}:add"),
                 icon=":material/add:",
                 on_click=self._add_like_above,

@@ -85,6 +85,8 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
         form = "form0:json:args1_book"
         page.press("accept_")
         assert model_parts(simulation) == []
+        (more,) = [one for one in page.tab.button if str(one.key).startswith(f"{form}.lines:add")]
+        assert more.label == "Add row"
         page.type(f"{form}.guest", "Ada").type(f"{form}.nights", "3").type(f"{form}.price", "99.5")
         page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
         page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
