@@ -24,6 +24,7 @@ from app.forms.form_raw import (
     RawUnion,
     blank,
 )
+from app.forms.form_reading import name_in
 from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
@@ -51,6 +52,38 @@ def row_seed(field: Field, raw: RawArray, row: int) -> Raw:
     if row < len(raw.items):
         return raw.items[row]
     return blank(field.item) if isinstance(field, ArrayField) else RawJson(text="")
+
+
+def table_columns(field: Field, rows: Raw) -> tuple[str, ...] | None:
+    """Return the columns of the table for a list of objects whose fields are not all declared; None where no table can show it.
+
+    They are the declared fields, and then each name that a row has. A field that holds an object or a list has no cell.
+    """
+    item = field.item if isinstance(field, ArrayField) else None
+    if not isinstance(item, ObjectField) or item.others is None or not isinstance(rows, RawArray):
+        return None
+    if any(map(_is_nested, (*(member.field for member in item.members), value_field(item.others)))):
+        return None
+    declared = [member.name for member in item.members]
+    columns = dict.fromkeys(declared)
+    for row in rows.items:
+        if not (isinstance(row, RawObject) and isinstance(row.others, RawArray)):
+            return None
+        names = [*declared, *map(name_in, row.others.items)]
+        if len(set(names)) < len(names) or not all(name.strip() for name in names):
+            return None
+        columns |= dict.fromkeys(names)
+    return tuple(columns)
+
+
+def value_field(rows: ArrayField) -> Field:
+    """Return the field of the values in rows of a name and a value each."""
+    return rows.item.members[1].field if isinstance(rows.item, ObjectField) else rows.item
+
+
+def _is_nested(field: Field) -> bool:
+    inner = field.inner if isinstance(field, NullableField) else field
+    return isinstance(inner, (ArrayField, ObjectField, UnionField))
 
 
 def picker_of(field: Field, text: str) -> str:

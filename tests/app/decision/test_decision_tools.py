@@ -124,13 +124,14 @@ def basket(word: str) -> Basket:
 
 
 def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
-    """A field without a declared name has an input for its name and one for its value; the next row has the names of the one above."""
+    """A field without a declared name has an input for its name and one for its value; a list of such objects is a table."""
     with asked_for(call("basket", word="x"), tools=[basket]) as simulation:
         page = Deciding(simulation).choose("style_", "Form")
         lines, notes, prices = (f"form:response.{name}" for name in ("lines", "notes", "prices"))
-        page.press(f"{lines}:0:others:add").type(f"{lines}:0:others:0.name", "sku")
+        page.press(f"{lines}:column_add")
+        assert "enter a name" in page.shown()
+        page.type(f"{lines}:column_", "sku").press(f"{lines}:column_add")
         page.type(f"json:{lines}:0:others:0.value", "GRV-500-56").press(f"{lines}:add")
-        assert page.text(f"{lines}:1:others:0.name") == "sku"
         second = f"json:{lines}:1:others:0.value"
         for text, is_told in {
             "300,00": True,
@@ -147,6 +148,39 @@ def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
         page.type(f"{prices}:others:0.name", "net").type(f"{prices}:others:0.value", "4.5").press("accept_")
         value = {"lines": [{"sku": "GRV-500-56"}, {"sku": 12}], "notes": {}, "prices": {"net": 4.5}}
         assert answers(simulation)[0].outcome == Returned(value=value)
+
+
+def pack(lines: list[dict[str, Any]]) -> None:
+    """Pack lines of an order."""
+
+
+def test_a_list_of_objects_without_declared_fields_is_a_table() -> None:
+    """It has the columns that its rows have; a column is added to all rows, and a field that only other rows have to one."""
+    drawn = [{"sku": "A", "count": 1}, {"sku": "B"}]
+    with asked([call("pack", lines=drawn)], tools=[pack], agents="held") as simulation:
+        page = Deciding(simulation).press("edit_")
+        lines = "form0:json:args1_pack.lines"
+        assert [each.value for each in page.tab.text if each.value in {"sku", "count"}] == ["sku", "count"]
+        page.press(f"{lines}:1:others:add:count").type(f"json:{lines}:1:others:1.value", "2")
+        page.type(f"{lines}:column_", "note").press(f"{lines}:column_add").press(f"{lines}:add")
+        for row, cells in enumerate((("A", "1", "first"), ("B", "2", ""), ("C", "3", "last"))):
+            for column, cell in enumerate(cells):
+                page.type(f"json:{lines}:{row}:others:{column}.value", cell)
+        page.press("accept_")
+        assert "enter a text, a number or JSON" in page.shown()
+        page.press(f"{lines}:1:remove").press("accept_")
+        made = [{"sku": "A", "count": 1, "note": "first"}, {"sku": "C", "count": 3, "note": "last"}]
+        assert first(simulation).arguments == {"lines": made}
+
+
+def test_a_column_is_removed_from_each_row() -> None:
+    """Also from one that was added since; what is left can be sent."""
+    with asked([call("pack", lines=[{"sku": "A", "count": 1}])], tools=[pack], agents="held") as simulation:
+        page = Deciding(simulation).press("edit_")
+        lines = "form0:json:args1_pack.lines"
+        page.press(f"{lines}:add").type(f"json:{lines}:1:others:0.value", "B").press(f"{lines}:drop:count")
+        page.press("accept_")
+        assert first(simulation).arguments == {"lines": [{"sku": "A"}, {"sku": "B"}]}
 
 
 def add(page: Deciding, name: str, kind: str, where: int = 0) -> None:
