@@ -27,6 +27,7 @@ from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
     accept,
     arguments,
+    buttons,
     choice,
     decision_head,
     editor,
@@ -40,8 +41,10 @@ from app.decision.request_panel import (
 from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal, safe_label
-from app.forms.schema_form_widgets import schema_form
+from app.forms.schema_form_widgets import FormResult, schema_form
 from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
@@ -203,7 +206,7 @@ def code_decision(kept: KeptInputs, request: CodeRequest) -> Command | None:
     st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
     printed = editor(kept, "response_stdout", "Output (stdout)", fewest=5)
     errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons():
         clicked = accept(kept, "Send output")
         real = run_for_real(kept, "code", _WARNING)
     if real:
@@ -227,9 +230,12 @@ def _confirmation(kept: KeptInputs, call: OpenCall) -> Confirm | None:
     arguments(original.get("args"))
     with place():
         payload, ready = _payload(kept, asked.get("payload"))
-    with st.container(horizontal=True, gap="small", key="decision_buttons"):
+    with buttons() as above:
         yes = accept(kept, "Confirm", "confirm", shortcut=False)
         no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
+    with above:
+        if yes and not ready:
+            problem_line("The payload is incomplete. See the marked fields.")
     if (yes and ready) or no:
         return Confirm(call_id=call.call_id, confirmed=yes, payload=payload if ready else None)
     return None
@@ -259,26 +265,28 @@ def _late(kept: KeptInputs, call: OpenCall) -> AnswerOpenCall | None:
     first: JsonValue = {"status": "done"}
     editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
     result = editor.draw(tried=was_clicked(kept, "accept"))
-    is_sent = accept(kept, "Send result") and not result.problems
-    return AnswerOpenCall(call_id=call.call_id, response=result.value) if is_sent else None
+    return _reply(kept, call, "Send result", result)
 
 
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 
 
 def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> AnswerOpenCall | None:
-    tried = was_clicked(kept, "accept")
-    result = schema_form(kept, "answer", schema, tried=tried)
+    result = schema_form(kept, "answer", schema, tried=was_clicked(kept, "accept"))
     with place():
         misfit_list(result.misfits)
-        if tried and result.problems:
-            not_ready("The reply is incomplete.")
-    clicked = accept(kept, "Send reply")
-    return (
-        AnswerOpenCall(call_id=call.call_id, response=result.value)
-        if clicked and not result.problems
-        else None
-    )
+    return _reply(kept, call, "Send reply", result)
+
+
+def _reply(kept: KeptInputs, call: OpenCall, label: str, result: FormResult) -> AnswerOpenCall | None:
+    """Draw the button that gives what a form says; return that once it is clicked and the form is complete."""
+    with buttons() as above:
+        clicked = accept(kept, label)
+    with above:
+        if clicked and result.problems:
+            problem_line(incomplete("The result", result.problems))
+    is_sent = clicked and not result.problems
+    return AnswerOpenCall(call_id=call.call_id, response=result.value) if is_sent else None
 
 
 def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery | None:
@@ -293,8 +301,7 @@ def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery |
     else:
         st.caption("Open calls stay open. The agent gets your message first.")
     text = editor(kept, "again_text", "Message", fewest=5)
-    above = place()  # the buttons stay in sight, and would cover what is below them
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons() as above:
         is_sent = accept(kept, "Send")
         uploaded = attach(f"attached_{kept.owner}_{len(session.turns)}")
     with above:
@@ -303,7 +310,7 @@ def another_query(kept: KeptInputs, session: SimulationSession) -> SubmitQuery |
             return None
         if text.strip() or files:
             return SubmitQuery(message=message_of(text, files))
-        not_ready("Nothing to send yet. Write a message first.")
+        problem_line("Nothing to send yet. Write a message first.")
     return None
 
 

@@ -10,8 +10,10 @@ import streamlit as st
 from app.decision.decision_commands import AnswerYourself, Complete, GoOn, SubmitQuery
 from app.decision.golden_panel import golden_message
 from app.decision.held_message_panel import held_message
-from app.decision.request_panel import misfit_list, not_ready, send_keys
+from app.decision.request_panel import buttons, misfit_list, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import TypedJsonError, parse_object, show_json
@@ -181,9 +183,13 @@ def _form(kept: KeptInputs, schema: JsonObject) -> SubmitQuery | None:
     result = schema_form(kept, "query_form", schema, tried=tried)
     with place():
         misfit_list(result.misfits if tried else ())
-        if tried and result.problems:
-            not_ready("The message is incomplete.")
-    if not _send(is_first=True) or result.problems:
+    with buttons("message") as above:
+        is_sent = _send(is_first=True)
+    if not is_sent:
+        return None
+    if result.problems:
+        with above:
+            problem_line(incomplete("The message", result.problems))
         return None
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
@@ -205,16 +211,17 @@ def _text(
         height=140,
         on_change="ignore",
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="query_ways"):
+    with buttons("message") as above:
         is_sent = _send(is_first=is_first, of_held=of_held)
         uploaded = attach(f"attached_{kept.owner}_{turn}")
-    carried, added = _carried(kept, files), attached(uploaded)
-    if not is_sent or added is None:
-        return None
-    sent = (*carried, *added)
-    if not (text or "").strip() and not sent:
-        problem("Nothing to send yet. Write a message first.")
-        return None
+    with above:
+        carried, added = _carried(kept, files), attached(uploaded)
+        if not is_sent or added is None:
+            return None
+        sent = (*carried, *added)
+        if not (text or "").strip() and not sent:
+            problem_line("Nothing to send yet. Write a message first.")
+            return None
     return SubmitQuery(message=message_of(text or "", sent))
 
 
@@ -235,12 +242,15 @@ def _json(kept: KeptInputs, held: JsonObject | None = None) -> SubmitQuery | Non
         height=220,
         on_change="ignore",
     )
-    if not _send(is_first=True, of_held=held is not None):
+    with buttons("message") as above:
+        is_sent = _send(is_first=True, of_held=held is not None)
+    if not is_sent:
         return None
     try:
         return SubmitQuery(message=parse_object(text or ""))
     except TypedJsonError as error:
-        problem("The message was not sent.", str(error))
+        with above:
+            problem_line(f"The message was not sent. {error}")
         return None
 
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from app.decision.described_fields import described, without_null
 from app.decision.golden_candidate import golden_candidate
+from app.forms.form_reading import incomplete
 from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
@@ -42,7 +43,7 @@ _ADK_ERROR = ("error_code", "error_message")
 
 
 class NotReadyError(ValueError):
-    """The inputs give no answer yet; the text says why, in words of ours only."""
+    """The inputs give no answer yet; the text says why; names in it may come from outside."""
 
 
 class ToolInputs:
@@ -319,9 +320,8 @@ class ToolInputs:
         if style == "Text":
             return str(self.kept.value("response_text", "") or "")
         is_form = self.has_form and (style == "Form" or self.form.is_last)
-        if is_form and self.form.shows_text and self.form.result().problems:
-            more = UNREAD_FIELD if style == "JSON" else "The form is incomplete. See the marked fields."
-            raise NotReadyError(more)
+        if is_form and self.form.shows_text and (problems := self.form.result().problems):
+            raise NotReadyError(UNREAD_FIELD if style == "JSON" else incomplete("The form", problems))
         try:
             return parse_json(self.text)
         except TypedJsonError as error:

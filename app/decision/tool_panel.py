@@ -24,6 +24,7 @@ from app.decision.ready_answers_panel import draft_difference, ready_answers
 from app.decision.request_panel import (
     accept,
     arguments,
+    buttons,
     heading,
     may_have_run,
     run_for_real,
@@ -31,6 +32,7 @@ from app.decision.request_panel import (
 )
 from app.decision.tool_answer import NotReadyError, ToolInputs
 from app.forms.common_panel import block, place
+from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
@@ -93,7 +95,7 @@ def tool_decision(
         draft_difference(inputs)
     with place():
         insists = _contradictions(inputs, around, history, tried=tried)
-    clicked, real, fault = _buttons(inputs)
+    clicked, real, fault = _buttons(inputs, tried=tried)
     if real:
         return RunReal(key=inputs.request.key)
     if fault:
@@ -202,10 +204,10 @@ def _changeable(inputs: ToolInputs) -> Outcome | None:
     return outcome if isinstance(outcome, (Returned, Failed)) else None
 
 
-def _buttons(inputs: ToolInputs) -> tuple[bool, bool, str]:
+def _buttons(inputs: ToolInputs, *, tried: bool) -> tuple[bool, bool, str]:
     """Draw the row of buttons; return whether the answer was sent, whether the real tool was asked for, and the fault that was chosen."""
     kept = inputs.kept
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons() as above:
         clicked = accept(kept, _LABELS[inputs.mode])
         real = run_for_real(kept, "tool", _WARNING)
         fault_menu(
@@ -223,6 +225,8 @@ def _buttons(inputs: ToolInputs) -> tuple[bool, bool, str]:
             on_click=_reset,
             args=(kept,),
         )
+    with above:
+        say_unready(inputs.answer, always=False, tried=tried, say=problem_line)
     fault = str(kept.value(_FAULT) or "")
     if fault:
         kept.put(_FAULT, None)

@@ -15,6 +15,7 @@ from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.scripts import Script
 from simulator.seats.requests import ToolRequest
+from tests.app.page_driver import block_key
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
 
 
@@ -135,6 +136,11 @@ class Deciding:
         """Return every text on the page that is no label."""
         groups: list[Iterable[Any]] = [self.tab.text, self.tab.code, self.tab.error, self.tab.caption]
         return "\n".join(str(one.value) for group in groups for one in group)
+
+    def foot(self) -> str:
+        """Return every text that is beside the buttons, which stay in sight."""
+        blocks = [node for node in self.tab.main if block_key(node) == "decision_foot"]
+        return "\n".join(str(getattr(one, "value", "")) for one in blocks[-1] if one.type == "text")
 
     def sound(self) -> Deciding:
         """Fail where the script raised."""

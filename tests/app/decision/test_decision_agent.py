@@ -71,7 +71,7 @@ def test_a_person_says_something_as_the_agent() -> None:
     """A text ends the turn, as it would from the model; an empty one is refused."""
     with played() as simulation:
         page = Deciding(simulation).press("accept_")
-        assert page.tab.error
+        assert page.foot()
         assert model_parts(simulation) == []
         page.type("say_", "It is booked.").press("accept_")
         assert simulation.session.state is SessionState.COMPLETED
@@ -83,13 +83,15 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
     with played() as simulation:
         page = Deciding(simulation).choose("kind_", "Call tools").press("chip_book")
         form = "form0:json:args1_book"
-        page.press("accept_")
+        page.press(f"{form}.lines:add").press("accept_")
         assert model_parts(simulation) == []
+        assert "Fix nights, price, room" in page.foot()
+        page.press(f"{form}.lines:0:remove")
         (more,) = [one for one in page.tab.button if str(one.key).startswith(f"{form}.lines:add")]
         assert more.label == "Add row"
         page.type(f"{form}.guest", "Ada").type(f"{form}.nights", "3").type(f"{form}.price", "99.5")
         page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
-        page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
+        page.type(f"{form}.lines:1.sku", "S-1").run().press("accept_")
         args = {
             "guest": "Ada",
             "nights": 3,

@@ -144,6 +144,7 @@ def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
         page.press(f"{notes}:others:add")
         page.press("accept_")
         assert "enter a name" in page.shown()
+        assert "notes" in page.foot()
         page.press(f"{notes}:others:0:remove").press(f"{prices}:others:add")
         page.type(f"{prices}:others:0.name", "net").type(f"{prices}:others:0.value", "4.5").press("accept_")
         value = {"lines": [{"sku": "GRV-500-56"}, {"sku": 12}], "notes": {}, "prices": {"net": 4.5}}
@@ -247,7 +248,7 @@ def test_an_exception_is_shown_as_the_agents_code_will_see_it() -> None:
             assert caught[-1] == seen
         page = with_exception(simulation, "not a name")
         assert not any("not a name" in code.value for code in page.tab.code)
-        assert page.press("accept_").tab.error
+        assert page.press("accept_").foot()
         assert len(caught) == len(rows)
 
 
@@ -270,7 +271,9 @@ def test_a_long_running_call_is_answered_later() -> None:
         assert [file.name for file in files_in(said)] == ["plan.png"]
         assert said["parts"][0] == {"text": "Meanwhile, look at this."}
         page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
-        page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}')
+        page.choose("response_late_as_json_", True).type("response_late_", "{").press("accept_")
+        assert page.foot()
+        page.type("response_late_", '{"shipped": true}')
         page.press("accept_")
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
