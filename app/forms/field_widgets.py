@@ -29,6 +29,7 @@ from app.forms.form_raw import (
 from app.forms.form_reading import Path, name_in
 from app.forms.form_state import (
     collect,
+    date_order,
     member_name,
     picker_of,
     row_seed,
@@ -174,7 +175,7 @@ class FieldDrawer:
                 **named,
                 value=None,
                 key=key,
-                format="YYYY-MM-DD",
+                format=date_order(st.context.locale),
                 on_change=self._on_change,
                 min_value=date.min,
                 max_value=date.max,
@@ -185,7 +186,7 @@ class FieldDrawer:
                 **named,
                 value=None,
                 key=key,
-                format="YYYY-MM-DD",
+                format=date_order(st.context.locale),
                 on_change=self._on_change,
                 min_value=_EARLIEST,
                 max_value=_LATEST,

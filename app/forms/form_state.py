@@ -36,6 +36,28 @@ from app.forms.form_tree import (
 )
 from app.forms.widget_store import KeptInputs, slug
 
+_YEAR_FIRST, _DAY_FIRST, _DOTS, _MONTH_FIRST = "YYYY-MM-DD", "DD/MM/YYYY", "DD.MM.YYYY", "MM/DD/YYYY"
+_LANGUAGES = {
+    **dict.fromkeys(
+        ("zh", "ja", "ko", "hu", "lt", "sv", "fa", "mn", "ne", "dz", "eu", "si", "af"), _YEAR_FIRST
+    ),
+    **dict.fromkeys(
+        ("de", "ru", "pl", "cs", "da", "fi", "nb", "nn", "no", "tr", "uk", "be", "ro", "bg"), _DOTS
+    ),
+    **dict.fromkeys(
+        ("sk", "hr", "sl", "sr", "bs", "mk", "et", "lv", "is", "kk", "az", "hy", "ka", "he"), _DOTS
+    ),
+    "nl": "DD-MM-YYYY",
+}
+"""How dates are written in a language, as Unicode's CLDR says; all others write the day first, with slashes."""
+_REGIONS = {
+    **dict.fromkeys(("en", "en-us", "en-ph", "en-pr", "es-us", "es-pr", "es-pa"), _MONTH_FIRST),
+    **dict.fromkeys(("en-ca", "fr-ca", "en-za", "en-se"), _YEAR_FIRST),
+    **dict.fromkeys(("zh-hk", "zh-mo", "zh-sg"), _DAY_FIRST),
+    **dict.fromkeys(("fr-ch", "it-ch", "en-ch", "en-de", "en-at"), _DOTS),
+}
+"""Where a region writes them in another way than its language."""
+
 
 def member_name(name: str, member: str) -> str:
     """Name the input of an object's field."""
@@ -84,6 +106,14 @@ def value_field(rows: ArrayField) -> Field:
 def _is_nested(field: Field) -> bool:
     inner = field.inner if isinstance(field, NullableField) else field
     return isinstance(inner, (ArrayField, ObjectField, UnionField))
+
+
+def date_order(locale: str | None) -> str:
+    """Return how dates are written where a browser's language, such as `en-US`, is used; year first where none is known."""
+    tag = (locale or "").lower()
+    if not tag:
+        return _YEAR_FIRST
+    return _REGIONS.get(tag) or _LANGUAGES.get(tag.partition("-")[0], _DAY_FIRST)
 
 
 def picker_of(field: Field, text: str) -> str:
