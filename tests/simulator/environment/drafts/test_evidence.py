@@ -192,6 +192,7 @@ def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states()
     assert "@" in value["rows"][0]["email"]
     assert [one.path for one in made.blanks] == [
         "$.score",
+        "$.unit",
         "$.note",
         "$.total",
         "$.rows[0].email",
