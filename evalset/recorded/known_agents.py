@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
@@ -30,6 +31,7 @@ class KnownAgent(NamedTuple):
     Attributes:
         name: ADK's name of the app.
         tools: Its tools by name, with their schemas.
+        agent_tools: Its tools that run agents, by name, with their schemas.
         others: The names of what it can call beside: agents as tools, and what steers ADK's flow.
         agents: The names of all agents in its tree.
         tool_sets: The tool sets whose tools are only known when they run.
@@ -41,6 +43,7 @@ class KnownAgent(NamedTuple):
 
     name: str
     tools: Mapping[str, ToolShape]
+    agent_tools: Mapping[str, ToolShape] = MappingProxyType({})
     others: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
     tool_sets: tuple[str, ...] = ()
@@ -105,7 +108,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     # ADK takes a second to import: not before an agent is there, which has imported it.
     from simulator.kernel.agent_outline import runs_own_code  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.tool_shapes import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
 
     root = config.root_agent
     seen: dict[int, Any] = {}
@@ -120,6 +123,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     return KnownAgent(
         name=config.app_name,
         tools=ToolShapes(root).known({}, ()),
+        agent_tools=shapes_of_agents(root),
         others=frozenset(name for tool in named if isinstance(name := getattr(tool, "name", None), str)),
         agents=frozenset(
             name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
