@@ -84,7 +84,7 @@ def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerModel | None:
     used = golden_step(
         inputs.kept,
         words,
-        lambda: draw_parts(found.parts),
+        lambda: draw_parts(found.parts, inputs.kept.key("golden")),
         edit=lambda: inputs.edit(found.parts),
         uses=found.is_here,
     )
