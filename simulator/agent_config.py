@@ -27,6 +27,7 @@ class SimulatedAgentConfig:
             `Path` names a file of it (JSON or YAML), or a folder in which `environment_data.json` or
             `environment_data.yaml` may lie. A file is read when a session is opened.
         placeholders: The variables that the agent asks for when it loads, that are not set, and for which it found placeholders.
+        absent: The packages that are not installed and without which it was loaded for a replay, as only its tools need them.
 
     Raises:
         AgentConfigError: The name is empty, the agent is no ADK agent, the path cannot be a file's, or the environment
@@ -40,6 +41,7 @@ class SimulatedAgentConfig:
     origin: str = ""
     environment_data: str | Path = ""
     placeholders: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -126,13 +126,21 @@ class TurnInputs:
         return proposed_parts(self.request)
 
     @property
+    def begun_with(self) -> tuple[JsonObject, ...]:
+        """The parts that the turn began with: those of the proposal or of the golden; none where it began empty."""
+        held: Any = self.kept.value("begun_with")
+        if isinstance(held, list):
+            return tuple(part for part in held if isinstance(part, dict))
+        return self.proposed if self.is_editing else ()
+
+    @property
     def is_editing(self) -> bool:
-        """Whether the turn began with the proposal."""
+        """Whether the turn began with something."""
         return bool(self.kept.value("editing", initial=False))
 
-    def edit_proposal(self) -> None:
-        """Put the proposal into the inputs that suit it."""
-        parts = self.proposed
+    def edit(self, parts: Sequence[JsonObject]) -> None:
+        """Put the parts of a turn into the inputs that suit them."""
+        self.kept.put("begun_with", [dict(part) for part in parts])
         kind = self._kind_of(parts)
         self.kept.put("editing", value=True)
         self.kept.put("writing", value=True)
@@ -141,6 +149,8 @@ class TurnInputs:
             self._seed_calls(parts)
         elif kind in {"Reply", "Final"}:
             self.kept.put("say", _text_of(parts))
+        elif kind == "Transfer":
+            self.kept.put("target", _target_of(parts))
         self.kept.put("response_parts", write_json([dict(part) for part in parts]))
 
     def write_another(self) -> None:
@@ -156,12 +166,12 @@ class TurnInputs:
         """Return the final answer that a proposal holds, where it is edited; else None."""
         if not self.is_editing:
             return None
-        for part in self.proposed:
+        for part in self.begun_with:
             call = part.get("function_call")
             if isinstance(call, dict) and call.get("name") == FINAL_TOOL:
                 return call.get("args")
         try:
-            return parse_json(_text_of(self.proposed))
+            return parse_json(_text_of(self.begun_with))
         except TypedJsonError:
             return None
 
@@ -171,6 +181,8 @@ class TurnInputs:
             names == [FINAL_TOOL] or (not any(names) and "Reply" not in self.kinds)
         ):
             return "Final"
+        if names == [TRANSFER] and _target_of(parts) in self.request.transfer_targets:
+            return "Transfer"
         plain = all(set(part) <= {"text", "function_call"} for part in parts)
         if plain and any(names) and "Call tools" in self.kinds and not {TRANSFER, FINAL_TOOL} & set(names):
             return "Call tools"
@@ -207,6 +219,12 @@ def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
 def _name_of(part: JsonObject) -> str:
     call = part.get("function_call")
     return str(call.get("name") or "") if isinstance(call, dict) else ""
+
+
+def _target_of(parts: Sequence[JsonObject]) -> str:
+    call = parts[0].get("function_call")
+    arguments = call.get("args") if isinstance(call, dict) else None
+    return str(arguments.get("agent_name") or "") if isinstance(arguments, dict) else ""
 
 
 def _text_of(parts: Sequence[JsonObject]) -> str:

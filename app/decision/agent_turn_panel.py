@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, TypeGuard, assert_never
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard, assert_never
 
 import streamlit as st
 from pydantic import JsonValue
@@ -11,8 +11,11 @@ from pydantic import JsonValue
 from app.decision.agent_turn import TRANSFER, TurnInputs
 from app.decision.call_arguments import CallArguments
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.golden_candidate import ANOTHER_WAY, HERE
+from app.decision.golden_panel import golden_step
 from app.decision.request_panel import (
     accept,
+    buttons,
     choice,
     details,
     editor,
@@ -22,14 +25,17 @@ from app.decision.request_panel import (
     not_ready,
     was_clicked,
 )
-from app.forms.common_panel import place
+from app.forms.common_panel import place, shown_file
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import slug
 from app.session.page_commands import Asked
 from simulator.agents.agent_directory import ELSEWHERE
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.scripts.line_matching import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
 from simulator.session.attached_files import file_of
@@ -59,9 +65,33 @@ def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) ->
             icon=":material/error:",
         )
         st.code(literal(request.failure), language=None, wrap_lines=True)
+    with place():
+        golden = _golden(inputs, around)
     if held and request.failure is None and not inputs.kept.value("writing", initial=False):
-        return _proposal(inputs, around)
-    return _own_turn(inputs, around, held=held)
+        return _proposal(inputs, around) or golden
+    return _own_turn(inputs, around, held=held) or golden
+
+
+def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerRequest | None:
+    """Draw the golden's next turn of the agent; return it where it is to be sent as it is."""
+    if around.golden is None or not around.golden.tells_moves:
+        return None
+    found = around.golden.move(inputs.request.agent)
+    if found is None:
+        golden_step(inputs.kept, f"{ANOTHER_WAY} It has no further turn of this agent.", uses=False)
+        return None
+    words = HERE if found.is_here else f"{ANOTHER_WAY} Its next step:"
+    used = golden_step(
+        inputs.kept,
+        words,
+        lambda: draw_parts(found.parts, inputs.kept.key("golden")),
+        edit=lambda: inputs.edit(found.parts),
+        uses=found.is_here,
+    )
+    if not used or _is_held_up(inputs, found.parts):
+        return None
+    answer = ModelAnswer(parts=found.parts, by=BY_SCRIPT)  # as if its script had played this line
+    return AnswerRequest(key=inputs.request.key, answer=answer)
 
 
 def _last_message(inputs: TurnInputs) -> None:
@@ -71,21 +101,23 @@ def _last_message(inputs: TurnInputs) -> None:
         return
     parts = contents[-1].get("parts")
     with st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
-        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
+        draw_parts(parts, inputs.kept.key("last"))
 
 
 def _proposal(inputs: TurnInputs, around: Surroundings) -> Asked | None:
     kept, parts = inputs.kept, inputs.proposed
     st.caption("Proposed by the agent's model")
     with st.container(border=True, gap="xsmall"):
-        draw_parts(parts)
+        draw_parts(parts, kept.key("proposed"))
         if not parts:
             st.caption("Empty: no text and no calls.")
     real = _real_tools(parts, around)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons():
         accepted = bool(parts) and accept(kept, "Accept", "accept_proposal", shortcut=not real)
         if parts:
-            st.button("Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit_proposal)
+            st.button(
+                "Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit, args=(parts,)
+            )
         st.button(
             "Reject",
             key=kept.key("write"),
@@ -104,10 +136,10 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Asked 
     kept = inputs.kept
     tried = was_clicked(kept, "accept")
     with place():
-        parts = turn_form(inputs, tried=tried)
+        parts, lacks = turn_form(inputs, tried=tried)
     real = _real_tools(parts or (), around)
     _say_what_holds_it(inputs, around, real)  # above the buttons, which stay in sight and would cover it
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons() as above:
         sent = accept(kept, "Send", shortcut=not real)
         if held:
             st.button(
@@ -116,9 +148,14 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Asked 
         own = _own_model(inputs, around, "Ask the model again" if held else "Ask the model")
     if own:
         return RunReal(key=inputs.request.key)
-    if not sent or parts is None or _is_held_up(inputs, parts):
+    if not sent:
         return None
-    return _answer(inputs, parts, _source(inputs, parts))
+    with above:
+        if parts is None:
+            problem_line(lacks)
+        elif not _is_held_up(inputs, parts):
+            return _answer(inputs, parts, _source(inputs, parts))
+    return None
 
 
 def _is_held_up(inputs: TurnInputs, parts: Sequence[JsonObject]) -> bool:
@@ -126,7 +163,7 @@ def _is_held_up(inputs: TurnInputs, parts: Sequence[JsonObject]) -> bool:
     misfits = inputs.misfits(parts)
     if not misfits or inputs.is_sent_again(parts):
         return False
-    not_ready("A call does not fit its tool's declaration. Change it, or send again to send it as it is.")
+    problem_line("A call does not fit its tool's declaration. Change it, or send again to send it as it is.")
     misfit_list(misfits)
     return True
 
@@ -170,7 +207,8 @@ def _own_model(inputs: TurnInputs, around: Surroundings, label: str) -> bool:
 def _source(inputs: TurnInputs, parts: tuple[JsonObject, ...]) -> AnswerSource:
     if not inputs.is_editing:
         return "written"
-    return "generated" if parts == inputs.proposed else "edited"
+    is_proposal = inputs.begun_with == inputs.proposed
+    return "edited" if parts != inputs.begun_with else "generated" if is_proposal else "written"
 
 
 def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSource) -> AnswerRequest:
@@ -183,73 +221,70 @@ def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSou
 _CHIP, _SUMMARY = 40, 200
 """How many characters of a tool's name and of its description are shown."""
 _PARTS_EXAMPLE = '[{"text": ""}]'
+_NO_PARTS = 'The parts must be a JSON list of objects, for example [{"text": "Hello"}].'
 
 
-def turn_form(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
-    """Draw the turn in the making.
+class Made(NamedTuple):
+    """The turn as far as it is made: its parts, or None with the words on what it lacks, in which names may come from outside."""
+
+    parts: tuple[JsonObject, ...] | None
+    lacks: str = ""
+
+
+def turn_form(inputs: TurnInputs, *, tried: bool) -> Made:
+    """Draw the turn in the making, and return it.
 
     Args:
         inputs: The inputs.
-        tried: Somebody wants to send it in this run: name everything that is missing.
-
-    Returns:
-        The turn's parts, or None while something is missing.
+        tried: Somebody wants to send it in this run: mark everything that is missing.
     """
     if len(inputs.kinds) > 1:
         choice(inputs.kept, "kind", "Kind of turn", inputs.kinds)
     kind = inputs.kind
     match kind:
         case "Reply":
-            return _say(inputs, tried=tried)
+            return _say(inputs)
         case "Final":
             return _final(inputs, tried=tried)
         case "Call tools":
             return _calls(inputs, tried=tried)
         case "Transfer":
-            return _transfer(inputs, tried=tried)
+            return _transfer(inputs)
         case "JSON":
             return _json(inputs)
         case _:
             assert_never(kind)
 
 
-def _say(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+def _say(inputs: TurnInputs) -> Made:
     text = editor(inputs.kept, "say", "Agent reply (ends the turn)", fewest=6)
     if text.strip():
-        return ({"text": text},)
-    if tried:
-        not_ready("Nothing to send yet. Write a reply first.")
-    return None
+        return Made(({"text": text},))
+    return Made(None, "Nothing to send yet. Write a reply first.")
 
 
-def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+def _final(inputs: TurnInputs, *, tried: bool) -> Made:
     st.caption("Final response, in the agent's output schema")
-    name = "final_edited" if inputs.is_editing else "final"
+    name = f"final_{digest(canonical([*inputs.begun_with]))[:6]}" if inputs.is_editing else "final"
     result = schema_form(inputs.kept, name, inputs.final_schema or {}, inputs.final_seed(), tried=tried)
     misfit_list(result.misfits)
     if not result.problems:
-        return inputs.final_parts(result.value)
-    if tried:
-        not_ready("The final response is incomplete. See the marked fields.")
-    return None
+        return Made(inputs.final_parts(result.value))
+    return Made(None, incomplete("The final response", result.problems))
 
 
-def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+def _calls(inputs: TurnInputs, *, tried: bool) -> Made:
     with st.expander("Add text before the calls", type="compact", key=inputs.kept.key("before_fold")):
         before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
     _tool_chips(inputs)
     drawn = [_call(inputs, number, row, tried=tried) for number, row in enumerate(inputs.rows)]
-    calls = [call for call in drawn if call is not None]
-    if calls and len(calls) == len(drawn):
-        said: list[JsonObject] = [{"text": before}] if before.strip() else []
-        return (*said, *calls)
-    if tried:
-        not_ready(
-            "A call is incomplete. Choose its tool and fill in its arguments."
-            if drawn
-            else "No calls yet. Add one first."
-        )
-    return None
+    if not drawn:
+        return Made(None, "No calls yet. Add one first.")
+    lacks = [f"Call {number}: {call}" for number, call in enumerate(drawn, 1) if isinstance(call, str)]
+    said: list[JsonObject] = [{"text": before}] if before.strip() else []
+    return (
+        Made(None, lacks[0]) if lacks else Made((*said, *(call for call in drawn if isinstance(call, dict))))
+    )
 
 
 def _tool_chips(inputs: TurnInputs) -> None:
@@ -276,7 +311,8 @@ def _tool_chips(inputs: TurnInputs) -> None:
         )
 
 
-def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObject | None:
+def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObject | str:
+    """Draw a call; return it, or what it lacks."""
     kept, tools, seed = inputs.kept, inputs.tools, inputs.seed(row)
     only = next(iter(tools)) if len(tools) == 1 else None
     first = str(seed["name"]) if seed.get("name") else only
@@ -300,10 +336,10 @@ def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObje
                 on_click=inputs.remove_row,
                 args=(row,),
             )
-        return _arguments(inputs, row, str(name), tried=tried) if name else None
+        return _arguments(inputs, row, str(name), tried=tried) if name else "Choose its tool."
 
 
-def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonObject | None:
+def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonObject | str:
     tool, seed = inputs.tools.get(name), inputs.seed(row)
     if tool is None:
         st.caption("The agent has no tool with this name. ADK will respond that it does not exist.")
@@ -322,14 +358,14 @@ def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonO
     )
     misfit_list(result.misfits)
     if result.problems:
-        return None
+        return incomplete(name, result.problems)
     if not isinstance(result.value, dict):
         not_ready("The arguments must be a JSON object.")
-        return None
+        return "The arguments must be a JSON object."
     return {"function_call": {"name": name, "args": result.value}}
 
 
-def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+def _transfer(inputs: TurnInputs) -> Made:
     target = st.selectbox(
         "Transfer to",
         inputs.request.transfer_targets,
@@ -340,21 +376,19 @@ def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
         on_change="ignore",
     )
     if target:
-        return ({"function_call": {"name": TRANSFER, "args": {"agent_name": target}}},)
-    if tried:
-        not_ready("Choose an agent first.")
-    return None
+        return Made(({"function_call": {"name": TRANSFER, "args": {"agent_name": target}}},))
+    return Made(None, "Choose an agent first.")
 
 
-def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
+def _json(inputs: TurnInputs) -> Made:
     label = "Parts of the turn (google-genai JSON)"
     value, ready = json_editor(
         inputs.kept, "response_parts", label, _PARTS_EXAMPLE, what="The text", fewest=8
     )
     with place():
         if ready and not _are_parts(value):
-            not_ready('The parts must be a JSON list of objects, for example [{"text": "Hello"}].')
-    return tuple(value) if _are_parts(value) else None
+            not_ready(_NO_PARTS)
+    return Made(tuple(value)) if _are_parts(value) else Made(None, _NO_PARTS)
 
 
 def _are_parts(value: JsonValue) -> TypeGuard[list[JsonObject]]:
@@ -375,7 +409,7 @@ def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
     """Draw all that the model would be given, in the order in which it reads it; `prefix` begins the widgets' keys."""
     st.caption("System instruction")
     st.code(literal(request.system_instruction or "(none)"), language=None, wrap_lines=True)
-    _conversation(request.contents)
+    _conversation(request.contents, prefix)
     st.caption(f"Tools ({len(request.tools)})")
     for index, tool in enumerate(request.tools):
         with st.expander(safe_label(tool.name), type="compact", key=f"{prefix}_tool_{index}"):
@@ -394,25 +428,21 @@ def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
         )
 
 
-def _conversation(contents: Sequence[JsonObject]) -> None:
+def _conversation(contents: Sequence[JsonObject], prefix: str) -> None:
     st.caption(f"Conversation ({len(contents)})")
     if len(contents) > SHOWN_CONTENTS:
         st.caption(f"{len(contents) - SHOWN_CONTENTS} earlier messages are in the JSON below.")
-    for content in contents[-SHOWN_CONTENTS:]:
-        draw_content(content)
+    for number, content in enumerate(contents[-SHOWN_CONTENTS:]):
+        with st.container(border=True, gap="xsmall"):
+            st.badge(safe_label(str(content.get("role") or "?")), color="gray")
+            draw_parts(content.get("parts"), f"{prefix}_content_{number}")
 
 
-def draw_content(content: Mapping[str, JsonValue]) -> None:
-    """Draw one message: who speaks, and each of its parts."""
-    parts = content.get("parts")
-    with st.container(border=True, gap="xsmall"):
-        st.badge(safe_label(str(content.get("role") or "?")), color="gray")
-        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
-
-
-def draw_parts(parts: Sequence[JsonObject]) -> None:
-    """Draw parts of a message: text as text, calls and responses as code, anything else as JSON."""
-    for part in parts:
+def draw_parts(parts: object, key: str) -> None:
+    """Draw parts of a message: text as text, calls and responses as code, files as such, anything else as JSON; `key` begins the keys of files."""
+    for number, part in enumerate(parts if isinstance(parts, (list, tuple)) else ()):
+        if not isinstance(part, dict):
+            continue
         text, call, response = part.get("text"), part.get(_CALL), part.get(_RESPONSE)
         if isinstance(text, str):
             if part.get("thought"):
@@ -424,6 +454,7 @@ def draw_parts(parts: Sequence[JsonObject]) -> None:
             _named(":material/keyboard_return:", response.get("name"), response.get("response"))
         elif file := file_of(part):
             st.text(literal(file.words))
+            shown_file(file, f"{key}_{number}")
         else:
             st.code(show_json(part), language="json", wrap_lines=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import JsonValue
 
@@ -47,15 +47,18 @@ class CallArguments:
             return {**field, "examples": list(self._found.several[name])}
         return field
 
-    def marks(self, value: JsonValue) -> Mapping[Path, Badge]:
-        """Say of each field of the form's value where it comes from, also once it was changed: so the form keeps its height."""
-        now = value if isinstance(value, dict) else {}
-        return {(name,): self._mark(name, now.get(name)) for name in self._fields}
+    def marks(self, value: JsonValue, touched: Collection[str]) -> Mapping[Path, Badge]:
+        """Say of each field of the form's value where it comes from, also once it was changed: so the form keeps its height.
 
-    def _mark(self, name: str, now: JsonValue) -> Badge:
+        What is `touched` has a person's value, whatever it is and whether it can be read or not.
+        """
+        now = value if isinstance(value, dict) else {}
+        return {(name,): self._mark(name, now.get(name), is_touched=name in touched) for name in self._fields}
+
+    def _mark(self, name: str, now: JsonValue, *, is_touched: bool) -> Badge:
         prefill = self._found.found.get(name) if self._found else None
         if prefill is not None and same(prefill.value, now):
             return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
-        if prefill is None and any(same(now, empty) for empty in _EMPTY):
+        if prefill is None and not is_touched and any(same(now, empty) for empty in _EMPTY):
             return _NOTHING_FOUND
         return _OWN

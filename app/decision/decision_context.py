@@ -17,12 +17,14 @@ from simulator.session import Seats
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
     from simulator.runtime.commanding import Commanding, SimulatedEnvironment
+    from simulator.scripts.next_lines import NextLines
 
 
 class Surroundings(NamedTuple):
     """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
 
-    `without_model` gives the reason for each agent whose own model cannot be asked from here.
+    `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
+    the session began with, where it began with one.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
@@ -31,6 +33,7 @@ class Surroundings(NamedTuple):
     rules: tuple[InjectionRule, ...] = ()
     environment: SimulatedEnvironment | None = None
     without_model: Mapping[str, str] = MappingProxyType({})
+    golden: NextLines | None = None
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -41,7 +44,10 @@ NOTHING_AROUND = Surroundings()
 
 
 def surroundings(
-    simulation: Commanding, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
+    simulation: Commanding,
+    view: SimulationView,
+    without_model: Callable[[], Mapping[str, str]] = dict,
+    golden: NextLines | None = None,
 ) -> Surroundings:
     """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment
@@ -53,4 +59,5 @@ def surroundings(
         rules=view.session.rules,
         environment=environment,
         without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
+        golden=golden,
     )

@@ -12,10 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.golden_panel import golden_message, golden_reply
 from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
 from app.decision.request_panel import (
     accept,
     arguments,
+    buttons,
     choice,
     decision_head,
     editor,
@@ -29,8 +31,11 @@ from app.decision.request_panel import (
 from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal, safe_label
-from app.forms.schema_form_widgets import schema_form
+from app.forms.schema_form_widgets import FormResult, schema_form
+from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.page_commands import AnswerTools, Asked
@@ -40,6 +45,7 @@ from simulator.environment.drafts.blanks import unsure_of
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.attached_files import message_of
 from simulator.session.commands import AnswerRequest, Confirm, GoOn, Query, Reply, RunReal
 from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession
@@ -73,7 +79,7 @@ def decision_panel(
         chosen = queue.chosen.thing
         with place():
             if queue.is_line:
-                decided = _line(view, drafts, queue) or decided
+                decided = _line(view, drafts, queue, around) or decided
         return _draw(view, drafts, head, chosen, around) or decided
 
 
@@ -83,7 +89,7 @@ def _draw(
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
-            tool = tool_inputs(drafts, thing)
+            tool = tool_inputs(drafts, thing, around.golden)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
             with place():
@@ -97,15 +103,19 @@ def _draw(
         case CodeRequest():
             return code_decision(KeptInputs(drafts, thing.key, thing.code), thing)
         case OpenCall():
-            return open_call(KeptInputs(drafts, f"open {thing.call_id}"), thing)
+            kept = KeptInputs(drafts, f"open {thing.call_id}")
+            with place():
+                used = golden_reply(kept, around.golden, thing)
+            return open_call(kept, thing) or used
         case None:
             again = KeptInputs(drafts, "again", str(len(view.session.turns)))
-            return another_query(again, view.session)
+            used_message = golden_message(again, around.golden, "again_text")
+            return another_query(again, view.session) or used_message
         case _:
             assert_never(thing)
 
 
-def _line(view: SimulationView, drafts: DraftStore, queue: Queue) -> AnswerTools | None:
+def _line(view: SimulationView, drafts: DraftStore, queue: Queue, around: Surroundings) -> AnswerTools | None:
     """Draw what waits, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
@@ -118,7 +128,7 @@ def _line(view: SimulationView, drafts: DraftStore, queue: Queue) -> AnswerTools
             icon=":material/done_all:",
             help="Each call gets the response in its editor: its draft, or your edits",
         )
-    return _all_drafts(requests, drafts) if clicked else None
+    return _all_drafts(requests, drafts, around) if clicked else None
 
 
 def _waiting_words(things: Sequence[Thing]) -> str:
@@ -129,12 +139,12 @@ def _waiting_words(things: Sequence[Thing]) -> str:
     return f"{len(things)} {calls}waiting; answer in any order"
 
 
-def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
+def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroundings) -> AnswerTools | None:
     """Answer each call with what its own inputs hold; say which of them holds no answer."""
     answers: list[AnswerRequest] = []
     for number, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, request).answer()
+            answer = tool_inputs(drafts, request, around.golden).answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None
@@ -187,7 +197,7 @@ def code_decision(kept: KeptInputs, request: CodeRequest) -> Asked | None:
     st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
     printed = editor(kept, "response_stdout", "Output (stdout)", fewest=5)
     errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons():
         clicked = accept(kept, "Send output")
         real = run_for_real(kept, "code", _WARNING)
     if real:
@@ -213,9 +223,12 @@ def _confirmation(kept: KeptInputs, call: OpenCall) -> Confirm | None:
     arguments(original.get("args"))
     with place():
         payload, ready = _payload(kept, asked.get("payload"))
-    with st.container(horizontal=True, gap="small", key="decision_buttons"):
+    with buttons() as above:
         yes = accept(kept, "Confirm", "confirm", shortcut=False)
         no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
+    with above:
+        if yes and not ready:
+            problem_line("The payload is incomplete. See the marked fields.")
     if (yes and ready) or no:
         return Confirm(call_id=call.call_id, confirmed=yes, payload=payload if ready else None)
     return None
@@ -245,22 +258,28 @@ def _late(kept: KeptInputs, call: OpenCall) -> Reply | None:
     first: JsonValue = {"status": "done"}
     editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
     result = editor.draw(tried=was_clicked(kept, "accept"))
-    is_sent = accept(kept, "Send result") and not result.problems
-    return Reply(call_id=call.call_id, response=result.value) if is_sent else None
+    return _reply(kept, call, "Send result", result)
 
 
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 
 
 def _by_form(kept: KeptInputs, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
-    tried = was_clicked(kept, "accept")
-    result = schema_form(kept, "answer", schema, tried=tried)
+    result = schema_form(kept, "answer", schema, tried=was_clicked(kept, "accept"))
     with place():
         misfit_list(result.misfits)
-        if tried and result.problems:
-            not_ready("The reply is incomplete.")
-    clicked = accept(kept, "Send reply")
-    return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
+    return _reply(kept, call, "Send reply", result)
+
+
+def _reply(kept: KeptInputs, call: OpenCall, label: str, result: FormResult) -> Reply | None:
+    """Draw the button that gives what a form says; return that once it is clicked and the form is complete."""
+    with buttons() as above:
+        clicked = accept(kept, label)
+    with above:
+        if clicked and result.problems:
+            problem_line(incomplete("The result", result.problems))
+    is_sent = clicked and not result.problems
+    return Reply(call_id=call.call_id, response=result.value) if is_sent else None
 
 
 def another_query(kept: KeptInputs, session: SimulationSession) -> Query | None:
@@ -275,10 +294,16 @@ def another_query(kept: KeptInputs, session: SimulationSession) -> Query | None:
     else:
         st.caption("Open calls stay open. The agent gets your message first.")
     text = editor(kept, "again_text", "Message", fewest=5)
-    if accept(kept, "Send"):
-        if text.strip():
-            return Query(message=text)
-        not_ready("Nothing to send yet. Write a message first.")
+    with buttons() as above:
+        is_sent = accept(kept, "Send")
+        uploaded = attach(f"attached_{kept.owner}_{len(session.turns)}")
+    with above:
+        files = attached(uploaded)
+        if not is_sent or files is None:
+            return None
+        if text.strip() or files:
+            return Query(message=message_of(text, files))
+        problem_line("Nothing to send yet. Write a message first.")
     return None
 
 

@@ -78,9 +78,6 @@ def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
             editor(kept, "response_text", 'Text (the agent sees {"result": "..."})', fewest=6)
     if inputs.style != "Both":
         _misfits(inputs)
-    if inputs.style == "Text" or (inputs.style == "Form" and inputs.form.shows_text):
-        with place():
-            say_unready(inputs.outcome, always=inputs.style == "Form", tried=tried)
 
 
 def _misfits(inputs: ToolInputs) -> None:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
+from app.decision.golden_panel import golden_message
 from app.decision.held_message_panel import held_message
-from app.decision.request_panel import misfit_list, not_ready, send_keys
+from app.decision.request_panel import buttons, misfit_list, send_keys
 from app.forms.common_panel import pane, pane_head, place, problem
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal
 from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import TypedJsonError, parse_object, show_json
@@ -28,6 +31,7 @@ from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
+    from simulator.scripts.next_lines import NextLines
 
 
 Asked: TypeAlias = Query | Accept | Steps | GoOn | MoveHead | SetUser | Complete
@@ -35,10 +39,15 @@ Asked: TypeAlias = Query | Accept | Steps | GoOn | MoveHead | SetUser | Complete
 
 FORMS = ("Text", "JSON")
 FORMS_BY_SCHEMA = ("Form", *FORMS)
+_INPUTS = {"Text": "query_text", "JSON": "query_json"}
 
 
 def query(
-    view: SimulationView, drafts: UnsentTexts, schema: JsonObject | None, failed: FailedStep | None = None
+    view: SimulationView,
+    drafts: UnsentTexts,
+    schema: JsonObject | None,
+    failed: FailedStep | None = None,
+    golden: NextLines | None = None,
 ) -> Asked | None:
     """Draw the pane; return the query that was sent.
 
@@ -47,24 +56,23 @@ def query(
         drafts: Its unsent texts.
         schema: What the agent expects, where it expects JSON.
         failed: The answer that ended the last turn with an error.
+        golden: What the case does next that the session began with.
     """
     if view.user.seat.ended:
         return over(view)
     if view.session.is_running and view.problems:
         return _interrupted(view)
-    held = view.user.held
-    if held is not None:
+    if (held := view.user.held) is not None:
         return _held(view, drafts, held)
-    if schema is None:
-        chosen = pane_head("Message", FORMS, "query_form")
-    else:
-        chosen = pane_head("Message", FORMS_BY_SCHEMA, "query_form_by_schema")
+    head = (FORMS, "query_form") if schema is None else (FORMS_BY_SCHEMA, "query_form_by_schema")
+    chosen = pane_head("Message", *head)
     with pane("decision"):
         with place():
             _before(view)
             asked: Asked | None = _yourself(failed) or complete(view)
             asked = held_message(view) or asked
-        kept = KeptInputs(drafts, "query", str(len(view.session.turns)))
+        kept = _kept(view, drafts)
+        asked = golden_message(kept, golden, _INPUTS.get(chosen, "")) or asked
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
@@ -74,6 +82,10 @@ def query(
             before = text or _typed_for_the_turn_before(view, drafts)
             return _text(kept, view, before, files) or asked
         return _json(kept) or asked
+
+
+def _kept(view: SimulationView, drafts: UnsentTexts) -> KeptInputs:
+    return KeptInputs(drafts, "query", str(len(view.session.turns)))
 
 
 def _typed_for_the_turn_before(view: SimulationView, drafts: UnsentTexts) -> str:
@@ -176,9 +188,13 @@ def _form(kept: KeptInputs, schema: JsonObject) -> Query | None:
     result = schema_form(kept, "query_form", schema, tried=tried)
     with place():
         misfit_list(result.misfits if tried else ())
-        if tried and result.problems:
-            not_ready("The message is incomplete.")
-    if not _send(is_first=True) or result.problems:
+    with buttons("message") as above:
+        is_sent = _send(is_first=True)
+    if not is_sent:
+        return None
+    if result.problems:
+        with above:
+            problem_line(incomplete("The message", result.problems))
         return None
     return Query(message=json.dumps(result.value, ensure_ascii=False))
 
@@ -200,16 +216,17 @@ def _text(
         height=140,
         on_change="ignore",
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="query_ways"):
+    with buttons("message") as above:
         is_sent = _send(is_first=is_first, of_held=of_held)
         uploaded = attach(f"attached_{kept.owner}_{turn}")
-    carried, added = _carried(kept, files), attached(uploaded)
-    if not is_sent or added is None:
-        return None
-    sent = (*carried, *added)
-    if not (text or "").strip() and not sent:
-        problem("Nothing to send yet. Write a message first.")
-        return None
+    with above:
+        carried, added = _carried(kept, files), attached(uploaded)
+        if not is_sent or added is None:
+            return None
+        sent = (*carried, *added)
+        if not (text or "").strip() and not sent:
+            problem_line("Nothing to send yet. Write a message first.")
+            return None
     return Query(message=message_of(text or "", sent))
 
 
@@ -230,12 +247,15 @@ def _json(kept: KeptInputs, held: JsonObject | None = None) -> Query | None:
         height=220,
         on_change="ignore",
     )
-    if not _send(is_first=True, of_held=held is not None):
+    with buttons("message") as above:
+        is_sent = _send(is_first=True, of_held=held is not None)
+    if not is_sent:
         return None
     try:
         return Query(message=parse_object(text or ""))
     except TypedJsonError as error:
-        problem("The message was not sent.", str(error))
+        with above:
+            problem_line(f"The message was not sent. {error}")
         return None
 
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from app.decision.tool_answer import FIRST_CODE, FIRST_MESSAGE, NotReadyError, ToolInputs, seen_of
+from app.decision.tool_answer import (
+    FIRST_CODE,
+    FIRST_EXCEPTION,
+    FIRST_MESSAGE,
+    Mode,
+    NotReadyError,
+    ToolInputs,
+    seen_of,
+)
 from app.forms.text_diff import Difference, difference, value_difference
 from app.forms.typed_json import write_json
 from simulator.base.json_values import JsonObject, same
@@ -16,11 +24,17 @@ from simulator.environment.drafts.candidates import Candidate
 LONGEST_PREVIEW = 160
 
 _ASIDE = "aside"
+_SWITCHED = "switched"
+_PAIR = 2
 
 
 def preview(candidate: Candidate, expected: JsonValue = None) -> str:
     """Write an answer in one line; of one that is like the expected one, only the fields that are not."""
     shown = candidate.value
+    if candidate.kind == "exception":
+        return _cut(f"{candidate.error_code}: {candidate.error_message}")
+    if candidate.kind == "later":
+        return "Later"
     if isinstance(shown, dict) and isinstance(expected, dict) and candidate.kind == "value":
         other = {name: value for name, value in shown.items() if not same(value, expected.get(name))}
         gone = [name for name in expected if name not in shown]
@@ -36,22 +50,53 @@ def _cut(line: str) -> str:
 
 def choose(inputs: ToolInputs, candidate: Candidate) -> None:
     """Put a candidate into the inputs; an error goes where errors are written. Only in a callback, as all of these."""
-    if candidate.kind == "error" and isinstance(candidate.value, dict):
-        set_aside(inputs)
-        kept = inputs.kept
-        kept.put("mode", "Error")
-        kept.put("error_code", str(candidate.error_code) if candidate.error_code else FIRST_CODE)
-        kept.put("error_message", candidate.error_message or FIRST_MESSAGE)
-        kept.put("error_shape", candidate.value)
-        kept.put("error_own", value=True)
-    else:
-        put_value(inputs, candidate.value)
+    kept = inputs.kept
+    match candidate.kind:
+        case "error" if isinstance(candidate.value, dict):
+            set_aside(inputs)
+            _switch(inputs, "Error")
+            kept.put("error_code", str(candidate.error_code) if candidate.error_code else FIRST_CODE)
+            kept.put("error_message", candidate.error_message or FIRST_MESSAGE)
+            kept.put("error_shape", candidate.value)
+            kept.put("error_own", value=True)
+        case "exception":
+            set_aside(inputs)
+            _switch(inputs, "Exception")
+            kept.put("exception_type", str(candidate.error_code))
+            kept.put("exception_message", candidate.error_message)
+        case "later":
+            set_aside(inputs)
+            _switch(inputs, "Later")
+        case _:
+            put_value(inputs, candidate.value)
+
+
+def _switch(inputs: ToolInputs, mode: Mode) -> None:
+    """Answer in another way from now on, and remember the way before it."""
+    if inputs.mode != mode:
+        inputs.kept.put(_SWITCHED, [inputs.mode, mode])
+    inputs.kept.put("mode", mode)
+
+
+def switched_from(inputs: ToolInputs) -> Mode | None:
+    """Return how the call was answered before a candidate of another kind was taken; None where nothing was switched, or somebody has chosen since."""
+    held: Any = inputs.kept.value(_SWITCHED)
+    before, taken = held if isinstance(held, list) and len(held) == _PAIR else (None, None)
+    return next((mode for mode in inputs.modes if mode == before and inputs.mode == taken != mode), None)
+
+
+def switch_back(inputs: ToolInputs) -> None:
+    """Answer as before a candidate of another kind was taken; what stood there then is still there."""
+    before = switched_from(inputs)
+    if before is not None:
+        inputs.kept.put("mode", before)
+        inputs.kept.put(_SWITCHED, None)
 
 
 def put_value(inputs: ToolInputs, value: JsonValue) -> None:
     """Put a value into the editor."""
     set_aside(inputs)
-    inputs.kept.put("mode", "Response")
+    _switch(inputs, "Response")
     if inputs.style == "Text":
         inputs.kept.put("style", inputs.styles[0])
     inputs.kept.put("response", write_json(value))
@@ -94,11 +139,13 @@ def bring_back(inputs: ToolInputs) -> None:
 def set_aside_now(inputs: ToolInputs) -> JsonObject | None:
     """Return what was set aside; None where nothing was, or where it stands in the inputs again."""
     aside: Any = inputs.kept.value(_ASIDE)
-    return aside if isinstance(aside, dict) and aside != _held(inputs) else None
+    return aside if isinstance(aside, dict) and _shown(aside) != _shown(_held(inputs)) else None
 
 
 def is_own(inputs: ToolInputs) -> bool:
     """Return whether the inputs hold what somebody typed, and no draft, candidate or first setting."""
+    if inputs.offer() is not None:
+        return False
     if inputs.mode == "Exception" or (inputs.mode == "Response" and inputs.style == "Text"):
         return bool(inputs.kept.value("exception_message" if inputs.mode == "Exception" else "response_text"))
     try:
@@ -106,7 +153,7 @@ def is_own(inputs: ToolInputs) -> bool:
     except NotReadyError:
         return True
     is_first = inputs.mode == "Error" and _first_error(inputs)
-    return inputs.mode != "Later" and not (inputs.is_draft() or inputs.offer() or is_first)
+    return inputs.mode != "Later" and not (inputs.is_draft() or is_first)
 
 
 def _first_error(inputs: ToolInputs) -> bool:
@@ -125,7 +172,16 @@ def _held(inputs: ToolInputs) -> JsonObject:
         "error_message": value("error_message", FIRST_MESSAGE),
         "error_shape": value("error_shape"),
         "error_own": value("error_own", initial=True),
+        "exception_type": value("exception_type", FIRST_EXCEPTION),
+        "exception_message": value("exception_message", "") or "",
     }
+
+
+def _shown(held: JsonObject) -> JsonObject:
+    """Return what stands in sight of what inputs hold: nothing of another way to answer."""
+    mode = held.get("mode")
+    names = [name for name in held if name.partition("_")[0] == str(mode).lower() or name == "mode"]
+    return {name: held[name] for name in (*names, *(("style",) if mode == "Response" else ()))}
 
 
 def against_draft(inputs: ToolInputs) -> Difference:

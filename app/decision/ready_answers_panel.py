@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.decision.ready_answers import against_draft, bring_back, choose, preview, set_aside_now
+from app.decision.ready_answers import (
+    against_draft,
+    bring_back,
+    choose,
+    preview,
+    set_aside_now,
+    switch_back,
+    switched_from,
+)
 from app.decision.request_panel import misfit_list, was_clicked
 from app.decision.tool_answer import ToolInputs
 from app.forms.common_panel import place
@@ -23,6 +31,8 @@ _NAMES = {
     "error": "Error",
     "edge": "Extreme",
     "hostile": "Hostile",
+    "golden": "Golden",
+    "recorded": "Golden",
 }
 
 _MOST_LINES = 9
@@ -32,7 +42,7 @@ _TALL = 200
 
 def ready_answers(inputs: ToolInputs) -> bool:
     """Draw the candidates; True where one was chosen to be given at once, and it is in the inputs then."""
-    offered = inputs.request.candidates
+    offered = inputs.candidates
     if not offered:
         return False
     kept, held = inputs.kept, inputs.offer()
@@ -44,6 +54,7 @@ def ready_answers(inputs: ToolInputs) -> bool:
             if held is None:
                 st.caption("Your own response, none of the candidates.")
     with place():
+        _say_switched(inputs)
         if held is not None:
             misfit_list(held.problems)
         if set_aside_now(inputs) is not None:
@@ -56,6 +67,24 @@ def ready_answers(inputs: ToolInputs) -> bool:
                 args=(inputs,),
             )
     return any(was_clicked(kept, f"give_{_key(one, number)}") for number, one in enumerate(offered, start=1))
+
+
+def _say_switched(inputs: ToolInputs) -> None:
+    """Say that a candidate is of another kind than what stood there, with the way back."""
+    before = switched_from(inputs)
+    if before is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="switched"):
+        st.badge(f"{before} changed to {inputs.mode}", icon=":material/swap_horiz:", color="blue")
+        st.caption("The candidate is of this kind. What you had is kept.", width="content")
+        st.button(
+            f"Back to {before}",
+            key=inputs.kept.key("switch_back"),
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=switch_back,
+            args=(inputs,),
+        )
 
 
 def _key(candidate: Candidate, number: int) -> str:
@@ -86,10 +115,9 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
             wrap=False,
             key="ready_words_shown" if is_held else f"ready_words_of_{label}",
         ):
-            expected = inputs.request.candidates[0]
-            st.text(
-                literal(preview(candidate, None if candidate is expected else expected.value)), wrap=False
-            )
+            is_whole = candidate is inputs.candidates[0] or candidate is inputs.request.candidates[0]
+            compared = None if is_whole else inputs.request.candidates[0].value
+            st.text(literal(preview(candidate, compared)), wrap=False)
             st.text(literal(_source(candidate)), wrap=False)
             st.button(
                 "Use",

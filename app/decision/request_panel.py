@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import streamlit as st
 from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
+from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_json, show_json
@@ -25,6 +27,7 @@ _FEWEST_LINES = 4
 _MOST_LINES = 20
 _TALL = 108
 _SHOWN_MISFITS = 5
+_LONGEST_WORDS = 400
 
 Option = TypeVar("Option", bound=str)
 
@@ -160,9 +163,21 @@ def json_editor(
     return value, not wrong
 
 
+@contextmanager
+def buttons(key: str = "decision") -> Iterator[DeltaGenerator]:
+    """Draw the row of buttons below a decision, which stays in sight; give the place above them.
+
+    What is said there, such as why nothing was sent, is seen where the click was; what is below the row is covered by it.
+    """
+    with st.container(key=f"{key}_foot", gap="xsmall"):
+        above = place()
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"{key}_buttons"):
+            yield above
+
+
 def not_ready(words: str) -> None:
-    """Say why something cannot be sent yet; the words are ours and hold nothing from outside."""
-    st.error(words, icon=":material/error:")
+    """Say why something cannot be sent yet; names in the words may come from outside."""
+    st.error(safe_label(words, _LONGEST_WORDS), icon=":material/error:")
 
 
 def misfit_list(misfits: Sequence[Problem]) -> None:

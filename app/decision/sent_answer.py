@@ -35,6 +35,8 @@ def sent_answer(
     inputs = tool_inputs(drafts, request)
     if not was_clicked(inputs.kept, "accept"):
         return None
+    known = around()
+    inputs = tool_inputs(drafts, request, known.golden)
     lost = inputs.begin()
     if lost is not None:
         set_aside(inputs, lost)
@@ -43,6 +45,6 @@ def sent_answer(
         answer = inputs.answer()
     except NotReadyError:
         return None
-    if around().against(request.key, answer.outcome):
+    if known.against(request.key, answer.outcome):
         return None
     return AnswerRequest(key=request.key, answer=answer)

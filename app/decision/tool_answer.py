@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
 
 from app.decision.described_fields import described, without_null
+from app.decision.golden_candidate import golden_candidate
+from app.forms.form_reading import incomplete
 from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
@@ -20,9 +22,13 @@ from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
-from simulator.facts import Deferred, Failed, Outcome, Returned
+from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
+from simulator.scripts.line_matching import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
+
+if TYPE_CHECKING:
+    from simulator.scripts.next_lines import NextLines
 
 Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
 Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
@@ -37,7 +43,7 @@ _ADK_ERROR = ("error_code", "error_message")
 
 
 class NotReadyError(ValueError):
-    """The inputs give no answer yet; the text says why, in words of ours only."""
+    """The inputs give no answer yet; the text says why; names in it may come from outside."""
 
 
 class ToolInputs:
@@ -49,10 +55,14 @@ class ToolInputs:
         kept: Keeps the inputs.
         request: The call.
         usual: Keeps how a response was written last, for the next call.
+        golden: What the golden responds that the session began with; None where it has no response of this tool.
     """
 
-    def __init__(self, kept: KeptInputs, request: ToolRequest, usual: KeptInputs) -> None:
+    def __init__(
+        self, kept: KeptInputs, request: ToolRequest, usual: KeptInputs, golden: Candidate | None = None
+    ) -> None:
         self.kept = kept
+        self.golden = golden
         self._usual = usual
         self.request = request
         self._make_form()
@@ -62,6 +72,14 @@ class ToolInputs:
         text = None if draft is None and self.request.response_schema else write_json(draft)
         self._shape = _shape_of(self.request, draft if shaped_by is None else shaped_by)
         self.form = SchemaForm(self.kept, "response", self._shape or {}, draft, text)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The candidates; what the golden responds comes first, and no other is the same."""
+        golden, others = self.golden, self.request.candidates
+        if golden is None:
+            return others
+        return (golden, *(one for one in others if golden.value is None or not same(one.value, golden.value)))
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -188,13 +206,14 @@ class ToolInputs:
             NotReadyError: An input says nothing usable.
         """
         outcome, effects = self.outcome(), self.effects()
-        source, notes = self._source(outcome, effects)
+        source, notes, by = self._source(outcome, effects)
         return ToolAnswer(
             outcome=outcome,
             state_delta=effects.state_delta,
             actions=effects.actions,
             source=source,
             notes=notes,
+            by=by,
             despite_contradictions=despite_contradictions,
             is_sure=bool(self.kept.value(ARE_RIGHT, initial=False)),
         )
@@ -225,7 +244,9 @@ class ToolInputs:
             outcome = self.outcome()
         except NotReadyError:
             return self.request.draft_effects if is_response else NO_EFFECTS
-        if not self._is_draft(outcome) and (offer := self.offer()) is not None:
+        offer = self.offer()
+        is_golden = offer is not None and offer is self.golden
+        if offer is not None and (offer.effects.written if is_golden else not self._is_draft(outcome)):
             return offer.effects
         is_like_draft = is_response and _reports_error(seen_of(outcome)) is _reports_error(self.request.draft)
         return self.request.draft_effects if is_like_draft else NO_EFFECTS
@@ -289,19 +310,18 @@ class ToolInputs:
     def offer(self) -> Candidate | None:
         """Return the candidate that the inputs hold as it was offered; None where they hold another one."""
         try:
-            seen = seen_of(self.outcome())
+            outcome = self.outcome()
         except NotReadyError:
             return None
-        return next((one for one in self.request.candidates if same(one.value, seen)), None)
+        return next((one for one in self.candidates if _is_as_offered(one, outcome)), None)
 
     def _value(self) -> JsonValue:
         style = self.style
         if style == "Text":
             return str(self.kept.value("response_text", "") or "")
         is_form = self.has_form and (style == "Form" or self.form.is_last)
-        if is_form and self.form.shows_text and self.form.result().problems:
-            more = UNREAD_FIELD if style == "JSON" else "The form is incomplete. See the marked fields."
-            raise NotReadyError(more)
+        if is_form and self.form.shows_text and (problems := self.form.result().problems):
+            raise NotReadyError(UNREAD_FIELD if style == "JSON" else incomplete("The form", problems))
         try:
             return parse_json(self.text)
         except TypedJsonError as error:
@@ -342,17 +362,22 @@ class ToolInputs:
             return False
         return self.request.draft is not None and same(outcome.value, self.request.draft)
 
-    def _source(self, outcome: Outcome, effects: ToolEffects) -> tuple[AnswerSource, tuple[str, ...]]:
-        """Return how the answer was authored, and what it was made of where it was generated."""
-        is_changed = effects != self.proposed()
-        if self._is_draft(outcome):
-            return ("edited", ()) if is_changed else ("generated", self.request.draft_from)
+    def _source(
+        self, outcome: Outcome, effects: ToolEffects
+    ) -> tuple[AnswerSource, tuple[str, ...], str | None]:
+        """Return how the answer was authored, what it was made of where it was generated, and who gives it where that is the golden."""
         offer = self.offer()
+        is_draft = self._is_draft(outcome)
+        if effects != self.proposed() and (is_draft or offer is not None):
+            return "edited", (), None
+        if offer is not None and offer.label == "golden":
+            return "written", (), BY_SCRIPT  # as if its script had played this line
+        if is_draft:
+            return "generated", self.request.draft_from, None
         if offer is not None:
-            return ("edited", ()) if is_changed else ("generated", (f"{offer.title}: {offer.why}",))
-        if self.mode == "Response" and self.style != "Text" and self.request.draft is not None:
-            return "edited", ()
-        return "written", ()
+            return "generated", (f"{offer.title}: {offer.why}",), None
+        is_edited = self.mode == "Response" and self.style != "Text" and self.request.draft is not None
+        return ("edited" if is_edited else "written"), (), None
 
 
 def kept_name(name: str, *, is_action: bool = False) -> str:
@@ -380,6 +405,16 @@ def seen_of(outcome: Outcome) -> JsonValue:
             return None
 
 
+def _is_as_offered(candidate: Candidate, outcome: Outcome) -> bool:
+    match candidate.kind:
+        case "exception":
+            return outcome == raised(str(candidate.error_code), candidate.error_message).outcome
+        case "later":
+            return isinstance(outcome, Deferred)
+        case _:
+            return same(candidate.value, seen_of(outcome)) and not isinstance(outcome, (Raised, Deferred))
+
+
 def _shape_of(request: ToolRequest, value: JsonValue) -> JsonObject | None:
     """Return the schema for a form: the tool's own, else that of a value; None where neither has a field."""
     if request.response_schema:
@@ -403,7 +438,11 @@ def _is_object(text: str) -> bool:
     return isinstance(value, dict) and bool(value)
 
 
-def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
-    """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
+def tool_inputs(drafts: DraftStore, request: ToolRequest, golden: NextLines | None = None) -> ToolInputs:
+    """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key.
+
+    `golden` is what the case does next that the session began with.
+    """
     kept = KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments))
-    return ToolInputs(kept, request, KeptInputs(drafts, "usual response"))
+    usual = KeptInputs(drafts, "usual response")
+    return ToolInputs(kept, request, usual, golden_candidate(golden, request))

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.draft_source_panel import draft_source
+from app.decision.golden_panel import golden_response
 from app.decision.outcome_panel import (
     error_inputs,
     exception_inputs,
@@ -22,6 +23,7 @@ from app.decision.ready_answers_panel import draft_difference, ready_answers
 from app.decision.request_panel import (
     accept,
     arguments,
+    buttons,
     heading,
     may_have_run,
     run_for_real,
@@ -29,6 +31,7 @@ from app.decision.request_panel import (
 )
 from app.decision.tool_answer import NotReadyError, ToolInputs
 from app.forms.common_panel import block, place
+from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
@@ -37,7 +40,7 @@ from app.session.fault_menu_panel import fault_menu, rule_of
 from app.session.page_commands import Asked
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
-from simulator.base.json_values import canonical, digest
+from simulator.base.json_values import canonical, digest, same
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
@@ -78,7 +81,7 @@ def tool_decision(
     with place():
         other = _asked(inputs, around)
     with place():
-        at_once = ready_answers(inputs)
+        at_once = _at_once(inputs, around)
     line = st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="style_line"
     )
@@ -92,7 +95,7 @@ def tool_decision(
         draft_difference(inputs)
     with place():
         insists = _contradictions(inputs, around, history, tried=tried)
-    clicked, real, fault = _buttons(inputs)
+    clicked, real, fault = _buttons(inputs, tried=tried)
     if real:
         return RunReal(key=inputs.request.key)
     if fault:
@@ -101,6 +104,13 @@ def tool_decision(
         )
     sent = insists or ((clicked or at_once) and not _is_held(inputs))
     return (_answer(inputs, despite=insists) if sent else None) or other or asked
+
+
+def _at_once(inputs: ToolInputs, around: Surroundings) -> bool:
+    """Draw what the golden has, and the candidates; return whether one of them is to be given at once."""
+    with place():
+        uses_golden = golden_response(inputs, around.golden)
+    return ready_answers(inputs) or uses_golden
 
 
 def _inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
@@ -194,10 +204,10 @@ def _changeable(inputs: ToolInputs) -> Outcome | None:
     return outcome if isinstance(outcome, (Returned, Failed)) else None
 
 
-def _buttons(inputs: ToolInputs) -> tuple[bool, bool, str]:
+def _buttons(inputs: ToolInputs, *, tried: bool) -> tuple[bool, bool, str]:
     """Draw the row of buttons; return whether the answer was sent, whether the real tool was asked for, and the fault that was chosen."""
     kept = inputs.kept
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+    with buttons() as above:
         clicked = accept(kept, _LABELS[inputs.mode])
         real = run_for_real(kept, "tool", _WARNING)
         fault_menu(
@@ -215,6 +225,8 @@ def _buttons(inputs: ToolInputs) -> tuple[bool, bool, str]:
             on_click=_reset,
             args=(kept,),
         )
+    with above:
+        say_unready(inputs.answer, always=False, tried=tried, say=problem_line)
     fault = str(kept.value(_FAULT) or "")
     if fault:
         kept.put(_FAULT, None)
@@ -358,7 +370,7 @@ def what_else(inputs: ToolInputs, around: Surroundings) -> None:
     reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
     _looked_up("Rules that did not match", reasons, ":material/rule:")
     found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
-    if found:
+    if found and (inputs.golden is None or not same(inputs.golden.value, found[0].call.response)):
         _nearest(inputs, found[0])
 
 

@@ -11,10 +11,10 @@ import streamlit as st
 from app.evalsets.cases.case_forms import OpenPart
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
+from app.evalsets.conflict_panel import conflict_page
 from app.evalsets.set_context import (
     AskToSave,
     CloseSet,
-    MergeSet,
     RedoEdit,
     ReloadSet,
     SaveSet,
@@ -76,7 +76,7 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
     asked = _restored(scene) or asked
     _said(shown)
     if shown.both is not None:
-        return conflict_page(shown.both, shown.decided) or asked
+        return conflict_page(scene.path, shown.both, shown.decided) or asked
     if shown.saving:
         return save_page(scene, shown.failed) or asked
     if shown.failed:
@@ -217,12 +217,17 @@ def _replay(scene: SetContext) -> None:
     replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
-def _case_runs(scene: SetContext, key: str) -> None:
-    """Draw what is run on a case."""
+def _case_runs(scene: SetContext, key: str) -> SetCommand | None:
+    """Draw what is run on a case; return what was asked for about its last result."""
     from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - not before somebody looks there
+    from app.evalsets.run.golden_edits import edit_of  # noqa: PLC0415 - as above
+    from app.evalsets.run.run_tab import command_of  # noqa: PLC0415 - as above
+
+    workspace = workspaces().of(scene.owner, scene.path)
 
     shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_edited)
-    case_runs(workspaces().of(scene.owner, scene.path), facts_of(scene.path), shown)
+    asked = case_runs(workspace, facts_of(scene.path), shown, lambda golden: edit_of(scene, golden))
+    return command_of(scene, workspace, asked)
 
 
 def _runs(scene: SetContext) -> SetCommand | None:
@@ -255,7 +260,7 @@ TABS: Mapping[str, Tab] = {
 }
 
 
-# What a save would change, case by case, before it is done; and what to do where somebody else has written the file.
+# What a save would change, case by case, before it is done.
 
 
 MOST_SHOWN = 50
@@ -330,51 +335,6 @@ def _trimmed(before: str, after: str) -> tuple[str, str]:
     )
     start, cut = max(0, head - _AROUND), max(0, tail - _AROUND)
     return "\n".join(old[start : len(old) - cut]), "\n".join(new[start : len(new) - cut])
-
-
-def conflict_page(both: Sequence[Conflict], decided: Sequence[str]) -> SetCommand | None:
-    """Draw what to do where the file has changed meanwhile; return what was asked for."""
-    st.warning("The file changed on disk since you opened it.", icon=":material/sync_problem:")
-    if both:
-        st.caption(
-            "These cases changed in both versions. Choose a version for each. All other changes are merged."
-        )
-    elif not decided:
-        st.caption("No case changed in both versions. All changes can be merged.")
-    if decided:
-        st.caption(
-            "Another person decided about these cases, too. If you merge, your decision counts, and theirs becomes a comment:"
-        )
-        st.text(literal("\n".join(decided)))
-    mine = [conflict.key for conflict in both[:MOST_SHOWN] if _whose(conflict) == "Mine"]
-    with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
-        merged = st.button("Merge my edits", key="conflict_merge", type="primary", icon=":material/merge:")
-        dropped = st.button("Discard edits and reload", key="conflict_reload", icon=":material/refresh:")
-    if merged:
-        return MergeSet(keep_mine=tuple(mine))
-    return ReloadSet() if dropped else None
-
-
-def _whose(conflict: Conflict) -> str:
-    with st.container(border=True, gap="xsmall", key=f"conflict_{slug(conflict.key)}"):
-        st.text(literal(conflict.eval_id))
-        gone = (
-            " (deleted in mine)"
-            if conflict.mine is None
-            else " (deleted in theirs)"
-            if conflict.theirs is None
-            else ""
-        )
-        st.caption(f"Changed in both versions{gone}")
-        chosen = st.segmented_control(
-            "Version to keep",
-            ["Mine", "Theirs"],
-            default="Theirs",
-            required=True,
-            key=f"whose_{slug(conflict.key)}",
-            label_visibility="collapsed",
-        )
-    return chosen or "Theirs"
 
 
 def replay_lines(lines: str, key: str) -> None:

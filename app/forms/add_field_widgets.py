@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
+from app.forms.form_reading import way_in_words
 from app.forms.safe_labels import literal
 from app.forms.value_shapes import FIRST_VALUES, Way, name_problem
 from app.forms.widget_store import KeptInputs
@@ -55,8 +56,7 @@ def _name(kept: KeptInputs, form: str) -> str:
 
 
 def _words(way: Way) -> str:
-    names = (str(name + 1) if isinstance(name, int) else name for name in way)
-    return literal(" \u203a ".join(names)) if way else "Top level"
+    return literal(way_in_words(way)) if way else "Top level"
 
 
 def _to(kept: KeptInputs, form: str, ways: Sequence[Way]) -> Way:

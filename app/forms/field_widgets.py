@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
@@ -27,7 +27,16 @@ from app.forms.form_raw import (
     RawUnion,
 )
 from app.forms.form_reading import Path, name_in
-from app.forms.form_state import collect, member_name, picker_of, row_seed, rows_of
+from app.forms.form_state import (
+    collect,
+    date_order,
+    member_name,
+    picker_of,
+    row_seed,
+    rows_of,
+    table_columns,
+    value_field,
+)
 from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
@@ -43,13 +52,16 @@ from app.forms.form_tree import (
 )
 from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.typed_json import is_number_with_comma, show_json
-from app.forms.widget_store import KeptInputs
+from app.forms.value_shapes import name_problem
+from app.forms.widget_store import KeptInputs, slug
 
 _EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
 _LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
 LONG = 60
 """A longer text gets an input of several lines."""
 _HELP = 300
+_END = 0.25
+"""How wide the end of a table's row is, which removes it, beside a cell."""
 _SIMPLE = (RawText, RawFlag, RawChoice, RawConst)
 
 
@@ -99,7 +111,10 @@ class FieldDrawer:
         self._input(field, seed, place)
         if place.path in self._marks:
             badge(self._marks[place.path])
-        for note in self._notes.get(place.path, ()):
+        self._problems(place.path)
+
+    def _problems(self, path: Path) -> None:
+        for note in self._notes.get(path, ()):
             problem_line(note)
 
     def _input(self, field: Field, seed: Raw, place: InputPlace) -> None:
@@ -160,7 +175,7 @@ class FieldDrawer:
                 **named,
                 value=None,
                 key=key,
-                format="YYYY-MM-DD",
+                format=date_order(st.context.locale),
                 on_change=self._on_change,
                 min_value=date.min,
                 max_value=date.max,
@@ -171,7 +186,7 @@ class FieldDrawer:
                 **named,
                 value=None,
                 key=key,
-                format="YYYY-MM-DD",
+                format=date_order(st.context.locale),
                 on_change=self._on_change,
                 min_value=_EARLIEST,
                 max_value=_LATEST,
@@ -260,25 +275,169 @@ class FieldDrawer:
 
     def _array(self, field: Field, seed: RawArray, place: InputPlace) -> None:
         rows = rows_of(self._kept, place.name, seed)
-        item = field.item if isinstance(field, ArrayField) else field
+        columns = table_columns(field, collect(self._kept, place.name, field, seed))
         with st.container(border=True, gap="small"):
             self._heading(field, place, f"{len(rows)}")
-            for at, row in enumerate(rows):
-                inside = InputPlace(
-                    f"{place.name}:{row}", (*place.path, at), f"{place.label} {at + 1}", shows_label=False
+            if columns is None:
+                self._rows(field, seed, place, rows)
+            else:
+                self._table(field, seed, place, columns)
+            with st.container(horizontal=True, gap="xsmall"):
+                st.button(
+                    "Add row",
+                    key=self._kept.key(f"{place.name}:add"),
+                    icon=":material/add:",
+                    on_click=self._add_like_above,
+                    args=(field, seed, place.name),
                 )
-                held = row_seed(field, seed, row)
-                with st.container(horizontal=True, vertical_alignment="top"):
-                    with st.container(border=isinstance(held, RawObject)):
-                        self.draw(item, held, inside)
-                    self._remove_button("row", place.name, rows, row)
-            st.button(
-                "Add",
-                key=self._kept.key(f"{place.name}:add"),
-                icon=":material/add:",
-                on_click=self._add_like_above,
-                args=(field, seed, place.name),
+                if columns is not None:
+                    self._column_menu(field, seed, place.name, columns)
+
+    def _rows(self, field: Field, seed: RawArray, place: InputPlace, rows: list[int]) -> None:
+        """Draw each row with its inputs below each other."""
+        item = field.item if isinstance(field, ArrayField) else field
+        for at, row in enumerate(rows):
+            inside = InputPlace(
+                f"{place.name}:{row}", (*place.path, at), f"{place.label} {at + 1}", shows_label=False
             )
+            held = row_seed(field, seed, row)
+            with st.container(horizontal=True, vertical_alignment="top"):
+                with st.container(border=isinstance(held, RawObject)):
+                    self.draw(item, held, inside)
+                self._remove_button("row", place.name, rows, row)
+
+    def _table(self, field: Field, seed: RawArray, place: InputPlace, columns: Sequence[str]) -> None:
+        """Draw a row of cells for each object of a list."""
+        rows, widths = rows_of(self._kept, place.name, seed), [*[1.0] * len(columns), _END]
+        if not columns:
+            st.caption("No columns yet.")
+            for at, row in enumerate(rows):
+                with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                    st.caption(f"Row {at + 1}", width="content")
+                    self._remove_button("row", place.name, rows, row)
+            return
+        with st.container(key=self._kept.key(f"open_table:{place.name}"), gap="xsmall"):
+            for name, cell in zip(columns, st.columns(widths, gap="xsmall"), strict=False):
+                with cell.container(horizontal=True, gap="xsmall", wrap=False, vertical_alignment="center"):
+                    self._column_head(field, seed, place.name, name)
+            for at, row in enumerate(rows):
+                held, path = row_seed(field, seed, row), (*place.path, at)
+                *cells, end = st.columns(widths, gap="xsmall")
+                for name, cell in zip(columns, cells, strict=True):
+                    label = f"{safe_label(name)} {at + 1}"
+                    with cell:
+                        self._cell(
+                            field,
+                            held,
+                            name,
+                            InputPlace(f"{place.name}:{row}", path, label, shows_label=False),
+                        )
+                with end:
+                    self._remove_button("row", place.name, rows, row)
+                self._problems(path)
+
+    def _column_head(self, field: Field, seed: RawArray, array: str, name: str) -> None:
+        """Draw a column's name, and the way to remove one that is not declared."""
+        st.text(literal(name))
+        item = field.item if isinstance(field, ArrayField) else field
+        if isinstance(item, ObjectField) and name in {member.name for member in item.members}:
+            return
+        st.button(
+            ":material/close:",
+            key=self._kept.key(f"{array}:drop:{slug(name)}"),
+            type="tertiary",
+            help=f"Remove column {safe_label(name)}",
+            on_click=self._drop_column,
+            args=(field, seed, array, name),
+        )
+
+    def _cell(self, field: Field, held: Raw, name: str, row: InputPlace) -> None:
+        """Draw the input of one column in a row; where the row has no such field, the way to add it."""
+        item = field.item if isinstance(field, ArrayField) else field
+        if not (isinstance(item, ObjectField) and isinstance(held, RawObject)):
+            return
+        path = (*row.path, name)
+        for member, seed in zip(item.members, held.members, strict=True):
+            if member.name == name:
+                place = replace(row, name=member_name(row.name, name), path=path)
+                is_sure = member.required and seed.given
+                self.draw(member.field, seed.raw, place) if is_sure else self._optional(member, seed, place)
+                return
+        others, rows = f"{row.name}:others", item.others or ANY_FIELDS
+        for number, cell in self._others_of(rows, held.others, others):
+            if name_in(collect(self._kept, f"{others}:{number}", rows.item, cell)) == name:
+                value = member_name(f"{others}:{number}", "value")
+                if isinstance(cell, RawObject):
+                    self.draw(value_field(rows), cell.members[1].raw, replace(row, name=value, path=path))
+                return
+        st.button(
+            ":material/add:",
+            key=self._kept.key(f"{others}:add:{slug(name)}"),
+            type="tertiary",
+            help=f"Add {safe_label(name)} to this row",
+            on_click=self._add_named,
+            args=(held.others, others, name),
+        )
+
+    def _others_of(self, field: ArrayField, seed: Raw, array: str) -> list[tuple[int, Raw]]:
+        """Return the fields of an object that no schema names, each with its number and what it holds at first."""
+        rows = seed if isinstance(seed, RawArray) else NO_FIELDS
+        return [(row, row_seed(field, rows, row)) for row in rows_of(self._kept, array, rows)]
+
+    def _column_menu(self, field: Field, seed: RawArray, array: str, columns: Sequence[str]) -> None:
+        """Draw the way to add a column; the menu closes when it has one more."""
+        name, tried = f"{array}:column", f"{array}:column_tried"
+        with st.popover(
+            "Add column",
+            icon=":material/add:",
+            type="tertiary",
+            key=self._kept.key(f"{array}:column_menu{len(columns)}"),
+        ):
+            st.text_input("Column name", key=self._kept.widget(name, ""), on_change="ignore")
+            with _place():
+                wrong = name_problem(str(self._kept.value(name) or ""), columns)
+                if wrong and self._kept.value(tried):
+                    problem_line(wrong)
+            st.button(
+                "Add column",
+                key=self._kept.key(f"{array}:column_add"),
+                icon=":material/add:",
+                on_click=self._add_column,
+                args=(field, seed, array, columns),
+            )
+
+    def _add_column(self, field: Field, seed: RawArray, array: str, columns: Sequence[str]) -> None:
+        name = str(self._kept.value(f"{array}:column") or "").strip()
+        wrong = bool(name_problem(name, columns))
+        self._kept.put(f"{array}:column_tried", wrong)
+        if wrong:
+            return
+        self._kept.put(f"{array}:column", "")
+        if not rows_of(self._kept, array, seed):
+            self._add_row(seed, array)
+        for row in rows_of(self._kept, array, seed):
+            held = row_seed(field, seed, row)
+            others = held.others if isinstance(held, RawObject) else NO_FIELDS
+            self._add_named(others, f"{array}:{row}:others", name)
+
+    def _drop_column(self, field: Field, seed: RawArray, array: str, name: str) -> None:
+        item = field.item if isinstance(field, ArrayField) else field
+        rows = (item.others if isinstance(item, ObjectField) else None) or ANY_FIELDS
+        for row in rows_of(self._kept, array, seed):
+            held, others = row_seed(field, seed, row), f"{array}:{row}:others"
+            cells = self._others_of(rows, held.others if isinstance(held, RawObject) else NO_FIELDS, others)
+            named = {
+                number: name_in(collect(self._kept, f"{others}:{number}", rows.item, cell))
+                for number, cell in cells
+            }
+            self._kept.put(f"{others}:rows", [number for number, known in named.items() if known != name])
+
+    def _add_named(self, seed: Raw, others: str, name: str) -> None:
+        """Add a field with a name to an object, whose further fields were `seed` at first."""
+        rows = seed if isinstance(seed, RawArray) else NO_FIELDS
+        row = self._next(rows, others)
+        self._add_row(rows, others)
+        self._kept.put(member_name(f"{others}:{row}", "name"), name)
 
     def _remove_button(self, what: str, array: str, rows: list[int], row: int) -> None:
         st.button(
@@ -291,19 +450,18 @@ class FieldDrawer:
         )
 
     def _add_like_above(self, field: Field, seed: RawArray, array: str) -> None:
-        """Add a row; where no schema names its fields, they have the names that those of the last row that has some have."""
+        """Add a row; where no schema names its fields, they have the names that those of the other rows have."""
         rows = collect(self._kept, array, field, seed)
         found = [
             row.others
             for row in (rows.items if isinstance(rows, RawArray) else ())
             if isinstance(row, RawObject)
         ]
-        named = [others.items for others in found if isinstance(others, RawArray) and others.items]
+        names = [name_in(other) for others in found if isinstance(others, RawArray) for other in others.items]
         inside = f"{array}:{self._next(seed, array)}:others"
         self._add_row(seed, array)
-        for place, row in enumerate(named[-1] if named else ()):
-            self._add_row(NO_FIELDS, inside)
-            self._kept.put(member_name(f"{inside}:{place}", "name"), name_in(row))
+        for name in dict.fromkeys(names):
+            self._add_named(NO_FIELDS, inside, name)
 
     def _next(self, seed: RawArray, array: str) -> int:
         """Return the number of the next row of an array that held `seed` at first."""
@@ -395,9 +553,7 @@ class FieldDrawer:
             st.toggle(f"Include {place.label}", key=self._kept.widget(name, held.given))
             with _place("xxsmall"):
                 if given:
-                    self.draw(
-                        member.field, held.raw, InputPlace(place.name, place.path, place.label, by_words=True)
-                    )
+                    self.draw(member.field, held.raw, replace(place, by_words=True))
 
 
 def is_long(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias, assert_never
 
 from pydantic import JsonValue
@@ -44,6 +44,23 @@ class FieldProblem(Value):
 
     path: Path
     message: str
+
+
+_MOST_NAMED = 4
+
+
+def incomplete(what: str, problems: Sequence[FieldProblem]) -> str:
+    """Say that a form cannot be sent, and which of its fields have problems, the first ones; their names may come from outside."""
+    ways = list(dict.fromkeys(words for problem in problems if (words := way_in_words(problem.path))))
+    more = f" and {len(ways) - _MOST_NAMED} more" if len(ways) > _MOST_NAMED else ""
+    fields = ", ".join(ways[:_MOST_NAMED]) + more
+    return f"{what} is incomplete. Fix {fields}." if ways else f"{what} is incomplete. See the marked fields."
+
+
+def way_in_words(path: Path) -> str:
+    """Name what a path leads to; rows are counted from 1."""
+    names = (str(name + 1) if isinstance(name, int) else name for name in path)
+    return " \u203a ".join(filter(None, names))
 
 
 class FormReading(Value):

@@ -24,6 +24,7 @@ from app.forms.form_raw import (
     RawUnion,
     blank,
 )
+from app.forms.form_reading import name_in
 from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
@@ -34,6 +35,28 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.widget_store import KeptInputs, slug
+
+_YEAR_FIRST, _DAY_FIRST, _DOTS, _MONTH_FIRST = "YYYY-MM-DD", "DD/MM/YYYY", "DD.MM.YYYY", "MM/DD/YYYY"
+_LANGUAGES = {
+    **dict.fromkeys(
+        ("zh", "ja", "ko", "hu", "lt", "sv", "fa", "mn", "ne", "dz", "eu", "si", "af"), _YEAR_FIRST
+    ),
+    **dict.fromkeys(
+        ("de", "ru", "pl", "cs", "da", "fi", "nb", "nn", "no", "tr", "uk", "be", "ro", "bg"), _DOTS
+    ),
+    **dict.fromkeys(
+        ("sk", "hr", "sl", "sr", "bs", "mk", "et", "lv", "is", "kk", "az", "hy", "ka", "he"), _DOTS
+    ),
+    "nl": "DD-MM-YYYY",
+}
+"""How dates are written in a language, as Unicode's CLDR says; all others write the day first, with slashes."""
+_REGIONS = {
+    **dict.fromkeys(("en", "en-us", "en-ph", "en-pr", "es-us", "es-pr", "es-pa"), _MONTH_FIRST),
+    **dict.fromkeys(("en-ca", "fr-ca", "en-za", "en-se"), _YEAR_FIRST),
+    **dict.fromkeys(("zh-hk", "zh-mo", "zh-sg"), _DAY_FIRST),
+    **dict.fromkeys(("fr-ch", "it-ch", "en-ch", "en-de", "en-at"), _DOTS),
+}
+"""Where a region writes them in another way than its language."""
 
 
 def member_name(name: str, member: str) -> str:
@@ -51,6 +74,46 @@ def row_seed(field: Field, raw: RawArray, row: int) -> Raw:
     if row < len(raw.items):
         return raw.items[row]
     return blank(field.item) if isinstance(field, ArrayField) else RawJson(text="")
+
+
+def table_columns(field: Field, rows: Raw) -> tuple[str, ...] | None:
+    """Return the columns of the table for a list of objects whose fields are not all declared; None where no table can show it.
+
+    They are the declared fields, and then each name that a row has. A field that holds an object or a list has no cell.
+    """
+    item = field.item if isinstance(field, ArrayField) else None
+    if not isinstance(item, ObjectField) or item.others is None or not isinstance(rows, RawArray):
+        return None
+    if any(map(_is_nested, (*(member.field for member in item.members), value_field(item.others)))):
+        return None
+    declared = [member.name for member in item.members]
+    columns = dict.fromkeys(declared)
+    for row in rows.items:
+        if not (isinstance(row, RawObject) and isinstance(row.others, RawArray)):
+            return None
+        names = [*declared, *map(name_in, row.others.items)]
+        if len(set(names)) < len(names) or not all(name.strip() for name in names):
+            return None
+        columns |= dict.fromkeys(names)
+    return tuple(columns)
+
+
+def value_field(rows: ArrayField) -> Field:
+    """Return the field of the values in rows of a name and a value each."""
+    return rows.item.members[1].field if isinstance(rows.item, ObjectField) else rows.item
+
+
+def _is_nested(field: Field) -> bool:
+    inner = field.inner if isinstance(field, NullableField) else field
+    return isinstance(inner, (ArrayField, ObjectField, UnionField))
+
+
+def date_order(locale: str | None) -> str:
+    """Return how dates are written where a browser's language, such as `en-US`, is used; year first where none is known."""
+    tag = (locale or "").lower()
+    if not tag:
+        return _YEAR_FIRST
+    return _REGIONS.get(tag) or _LANGUAGES.get(tag.partition("-")[0], _DAY_FIRST)
 
 
 def picker_of(field: Field, text: str) -> str:

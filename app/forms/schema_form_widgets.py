@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -14,10 +14,10 @@ from pydantic import JsonValue
 
 from app.forms.common_panel import place
 from app.forms.field_widgets import FieldDrawer, InputPlace, problem_line
-from app.forms.form_raw import Raw, blank, fill
+from app.forms.form_raw import Raw, RawObject, blank, fill
 from app.forms.form_reading import FieldProblem, FormReading, Path, read
 from app.forms.form_state import collect
-from app.forms.form_tree import Field, parse_schema
+from app.forms.form_tree import Field, ObjectField, parse_schema
 from app.forms.form_updates import moves
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
@@ -82,6 +82,18 @@ class SchemaForm:
 
     def _raw(self) -> Raw:
         return collect(self.kept, self.input_name, self._field, self._seed())
+
+    def touched(self) -> frozenset[str]:
+        """Return the names of the fields whose inputs hold something else than at first, also what says nothing usable."""
+        now, seed = self._raw(), self._seed()
+        if not (
+            isinstance(self._field, ObjectField)
+            and isinstance(now, RawObject)
+            and isinstance(seed, RawObject)
+        ):
+            return frozenset()
+        held = zip(self._field.members, now.members, seed.members, strict=True)
+        return frozenset(member.name for member, after, before in held if after != before)
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""
@@ -226,7 +238,7 @@ def schema_form(
     value: JsonValue = None,
     *,
     tried: bool = False,
-    marks: Callable[[JsonValue], Mapping[Path, Badge]] | None = None,
+    marks: Callable[[JsonValue, Collection[str]], Mapping[Path, Badge]] | None = None,
 ) -> FormResult:
     """Draw a form with a switch to edit its value as JSON; return what it says.
 
@@ -236,7 +248,7 @@ def schema_form(
         schema: What the value should look like.
         value: What is there at first; None for an empty form.
         tried: Somebody wanted to send the form: name every input that says nothing usable.
-        marks: Says of the form's value where each field's comes from. The page is then drawn anew with each input that is left.
+        marks: Says of the form's value, and the names of the fields that were changed, where each field's comes from. The page is then drawn anew with each input that is left.
     """
     form = SchemaForm(kept, f"json:{name}", schema, value)
     switch = f"{name}:as"
@@ -250,7 +262,7 @@ def schema_form(
         st.text_area("JSON", key=key, height="content", on_change="ignore")
     else:
         with place():
-            shown = marks(form.reading().value) if marks else {}
+            shown = marks(form.reading().value, form.touched()) if marks else {}
             form.draw(tried=tried, live=marks is not None, marks=shown)
         result = form.result()
     key = kept.widget(switch, initial=False)

@@ -51,6 +51,8 @@ class Job(Generic[Result]):
         self._progress = JobProgress()
         self._result: Result | None = None
         self._problem = ""
+        self.began_at = time.time()
+        """When it was begun, in seconds since the epoch."""
         self.ended_at = 0.0
         """When its work ended, in seconds since the epoch; 0 before."""
         self._thread = Thread(target=self._run, name=name, daemon=True)

@@ -6,7 +6,7 @@ from app.evalsets.set_context import PlayCase
 from app.export.case_names import PlayedCase, remember_played
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
-from app.scripts.script_play import ScriptForm, open_script
+from app.scripts.script_play import ScriptForm, keep_golden, open_script
 from evalset.editing.case_parts import steps_of, turns_of
 from evalset.editing.set_work import SetWork
 
@@ -29,8 +29,8 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     last = len(turns_of(held.case)) - 1
     whole = script_until(held.case, last, len(steps_of(held.case, last)), held.recorded, nested)
     rest = write_script(whole.script) if asked.turn < last else ""
-    live = open_script(
-        ScriptForm(agent=asked.agent, text=write_script(made.script), rest=rest), config, owner
-    )
+    form = ScriptForm(agent=asked.agent, text=write_script(made.script), rest=rest)
+    live = open_script(form, config, owner)
+    keep_golden(live, whole.script)
     remember_played(live.drafts, PlayedCase(path=str(work.opened.path), eval_id=str(held.case["eval_id"])))
     return live

@@ -132,7 +132,9 @@ def _at_once(live: LiveSession) -> bool:
     """Carry out what most clicks ask for before anything is drawn, so that the page is drawn once; return whether it was that."""
     view = live.simulation.view()
     asked: Asked | None = clicked_step() or sent_answer(
-        view, live.drafts, lambda: surroundings(live.simulation, view)
+        view,
+        live.drafts,
+        lambda: surroundings(live.simulation, view, golden=script_play.golden_of(live)),
     )
     if asked is None:
         return False
@@ -192,7 +194,11 @@ def _script(live: LiveSession) -> None:
     if form is None:
         return
     where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
-    asked = script_strip(live.script, where, form.text, recorded, has_rest=bool(form.rest))
+    golden = script_play.golden_of(live)
+    has_rest = bool(form.rest) and (golden is None or golden.message() is not None)
+    asked = script_strip(
+        live.script, where, form.text, recorded, has_rest=has_rest, is_case=golden is not None
+    )
     if asked is not None:
         _carry_out(partial(asked, live), live)
 
@@ -246,13 +252,12 @@ def _branches(scene: SessionContext) -> None:
 def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query. Return what was decided."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
-    return (
-        query(view, live.drafts, live.directory.input_schema, failed_step(live.simulation.journal))
-        if idle
-        else decision_panel(
-            view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
-        )
-    )
+    golden = script_play.golden_of(live)
+    if idle:
+        failed = failed_step(live.simulation.journal)
+        return query(view, live.drafts, live.directory.input_schema, failed, golden)
+    around = surroundings(live.simulation, view, lambda: unreachable(live.config), golden)
+    return decision_panel(view, live.drafts, around)
 
 
 def _act(live: LiveSession, asked: Asked | Show | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from app.forms.typed_paths import typed_path
 from app.live.destinations import check_place
 from app.live.live_sessions import LiveSession
-from app.scripts.script_play import ScriptForm, form_of, open_script
+from app.scripts.script_play import ScriptForm, form_of, keep_golden, open_script
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
@@ -89,9 +89,10 @@ def open_recorded(form: RecordedForm, config: SimulatedAgentConfig, owner: str =
         raise ValueError(f"The recorded case {form.case!r} has no turns.")
     script = script_of_recorded(form.case, case, agent=form.agents).script
     text = write_script(script)
-    return open_script(
-        ScriptForm(agent=form.agent, text=text, recorded_in=str(path), recorded_case=form.case), config, owner
-    )
+    played = ScriptForm(agent=form.agent, text=text, recorded_in=str(path), recorded_case=form.case)
+    live = open_script(played, config, owner)
+    keep_golden(live, script_of_recorded(form.case, case, agent="moves").script)
+    return live
 
 
 def view_of(live: LiveSession) -> RecordedView | None:

@@ -35,6 +35,7 @@ def script_strip(
     recorded: RecordedView | None = None,
     *,
     has_rest: bool = False,
+    is_case: bool = False,
 ) -> ScriptAction | None:
     """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
@@ -44,9 +45,11 @@ def script_strip(
         text: The script.
         recorded: The recorded case that it replays, and what is missing there; None where it replays none.
         has_rest: Whether there are later turns to be played behind it.
+        is_case: Whether it is a case, whose next step is offered where a person decides.
     """
     progress = work.progress if work is not None else None
-    words = _words(progress) if recorded is None else _words_of_replay(progress, recorded)
+    what = "replay" if recorded else "case" if is_case else "script"
+    words = _words_of_replay(progress, recorded) if recorded else _words(progress, is_case=is_case)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
@@ -55,21 +58,21 @@ def script_strip(
         border=True,
         key="script_strip",
     ):
-        shown = _badge(progress, "Replay" if recorded else "Script")
+        shown = _badge(progress, what.capitalize())
         st.badge(shown.text, icon=shown.icon, color=shown.color)
         with st.container(key="script_words", width="stretch"):
             st.text(literal(words))
         with st.popover("Details", key="script_details", type="tertiary", width="content"):
-            st.text(literal(words))
-            _details(recorded, text, lambda: _more(progress, where))
-        asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script", has_rest=has_rest)
+            _details(recorded, words, text, lambda: _more(progress, where))
+        asked = _adding(recorded) or _buttons(progress, what, has_rest=has_rest)
     if work is not None and progress is not None and not progress.is_over:
         fragment(_watch, LOOK_AGAIN_SECONDS)(work, progress)
     return asked
 
 
-def _details(recorded: RecordedView | None, text: str, more: Callable[[], None]) -> None:
-    """Draw where the case that is replayed was recorded, what there is to know at the end, and the script."""
+def _details(recorded: RecordedView | None, words: str, text: str, more: Callable[[], None]) -> None:
+    """Draw how far it is, where the case that is replayed was recorded, what there is to know at the end, and the script."""
+    st.text(literal(words))
     if recorded is not None:
         st.caption("Recorded in")
         st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
@@ -97,7 +100,9 @@ def _badge(progress: ScriptProgress | None, what: str) -> Badge:
     if progress is None:
         return Badge(text=f"{what} not running", color="gray", icon=icon)
     if progress.asks:
-        return Badge(text=f"{what} waiting", color="orange", icon=icon)
+        is_case = what == "Case"
+        text, color = ("Case played to here", "blue") if is_case else (f"{what} waiting", "orange")
+        return Badge(text=text, color=color, icon=icon)
     if not progress.is_over:
         return Badge(text=f"{what} running", color="blue", icon=icon)
     if progress.played is not None and progress.played.came_through:
@@ -136,11 +141,13 @@ def _adding(recorded: RecordedView | None) -> ScriptAction | None:
     return add_answers if wanted else None
 
 
-def _words(progress: ScriptProgress | None) -> str:
+def _words(progress: ScriptProgress | None, *, is_case: bool = False) -> str:
     if progress is None:
         return "It can resume where it stopped."
     step = progress.step
     turn = f"Turn {step.turn} of {step.turns}"
+    if progress.asks and is_case:
+        return f"{turn}. You continue from here. What the golden did next is shown where you decide."
     if progress.asks:
         wanted = ", and ".join(each.words for each in progress.asks[:2])
         return f"{turn}: the script has no line for {wanted}. Answer to continue."

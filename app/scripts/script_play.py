@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from evalset.recorded.recording import RecordedCase
     from simulator.journal import Journal
     from simulator.runtime import Simulation
-    from simulator.scripts import ScriptText
+    from simulator.scripts import Script, ScriptText
+    from simulator.scripts.next_lines import NextLines
 
 Otherwise: TypeAlias = Literal["", "ask", "generate", "fail"]
 """What to do where the script has no answer; empty for what the script says itself."""
 
 _DRAFT = "script that plays"
+_GOLDEN = "script of the golden"
+"""The name among a session's texts of the whole case that it began with: what happens next there is a candidate at each step."""
 _SOON = 0.4
 """How many seconds a click waits for the script to come to its end, or to something that it asks."""
 
@@ -113,10 +116,13 @@ def open_script(form: ScriptForm, config: SimulatedAgentConfig, owner: str = LOC
     """
     from simulator.scripts import of_now, open_for_script  # noqa: PLC0415 - as above
 
+    is_case = bool(form.case)
     form = _without_case(form, config)
     script = of_now(read(form).script)
     live = taken_in(lambda keep: open_for_script(config, script, keep=keep), config, owner)
     live.drafts[_DRAFT] = form.model_dump_json()
+    if is_case:
+        keep_golden(live, read(form).script)
     _begin(live, form, resumes=False)
     return live
 
@@ -161,7 +167,8 @@ def play_rest(live: LiveSession) -> None:
     stop(live)
     form = form.model_copy(update={"text": form.rest, "rest": ""})
     live.drafts[_DRAFT] = form.model_dump_json()
-    _begin(live, form, resumes=True)
+    golden = golden_of(live)
+    _begin(live, form, resumes=True, first=golden.next_turn if golden is not None else 0)
 
 
 def stop(live: LiveSession) -> None:
@@ -199,6 +206,35 @@ def without_places(drafts: Mapping[str, str]) -> dict[str, str]:
     return {**drafts, _DRAFT: json.dumps(written)}
 
 
+def keep_golden(live: LiveSession, script: Script) -> None:
+    """Keep the script of the whole case that a session begins with."""
+    from simulator.scripts import write_script  # noqa: PLC0415 - as above
+
+    turns = tuple(turn.model_copy(update={"before": ()}) for turn in script.turns)
+    live.drafts[_GOLDEN] = write_script(script.model_copy(update={"turns": turns}), "json")
+
+
+def golden_of(live: LiveSession) -> NextLines | None:
+    """Return what the golden does next that a session began with; None where it began with none."""
+    text = live.drafts.get(_GOLDEN)
+    script = _golden_script(text) if text else None
+    if script is None or live.read_only:
+        return None
+    from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
+
+    return NextLines(script, (fact for _, fact in live.simulation.journal.path()))
+
+
+@lru_cache(maxsize=16)
+def _golden_script(text: str) -> Script | None:
+    from simulator.scripts import ScriptError, read_script  # noqa: PLC0415 - as above
+
+    try:
+        return read_script(text).script
+    except ScriptError:  # a session of a file has what its file says
+        return None
+
+
 def script_text(journal: Journal, agent: Literal["moves", "model"]) -> str:
     """Write a session as a script.
 
@@ -210,9 +246,9 @@ def script_text(journal: Journal, agent: Literal["moves", "model"]) -> str:
     return write_script(script_of(journal, agent=agent))
 
 
-def _begin(live: LiveSession, form: ScriptForm, *, resumes: bool) -> None:
+def _begin(live: LiveSession, form: ScriptForm, *, resumes: bool, first: int = 0) -> None:
     from simulator.scripts import ScriptAtWork, of_now  # noqa: PLC0415 - as above
 
     simulation = cast("Simulation", live.simulation)
-    live.script = ScriptAtWork(simulation, of_now(read(form).script), resumes=resumes)
+    live.script = ScriptAtWork(simulation, of_now(read(form).script), resumes=resumes, first=first)
     live.script.wait(lambda progress: bool(progress.asks), _SOON)

@@ -29,6 +29,9 @@ PATIENCE_SECONDS = 3.0
 _ASKED = "studio:asked_to_hand_over"
 _HANDED_OVER = "studio:handed_over"
 
+TYPED_MS = 30_000
+"""A page that is loaded again so soon puts back what the browser had not handed over yet."""
+
 _EDITORS = ".st-key-pane_decision textarea, .st-key-pane_decision input[type=text]:not([role=combobox])"
 
 _LINE = f"""
@@ -48,10 +51,56 @@ function look(line) {{
 
 // What is typed in an editor is kept while it is still being written: a refresh or a crash leaves no time to leave the field.
 function keep(line, typing) {{
-  if (document.activeElement !== typing) return;
-  typing.blur();
-  typing.focus({{ preventScroll: true }});
-  setTimeout(() => line.tell("look", Date.now()), {HAND_OVER_MS});
+  if (document.activeElement === typing) {{
+    typing.blur();
+    typing.focus({{ preventScroll: true }});
+  }}
+  setTimeout(() => {{
+    line.told = true;
+    line.tell("look", Date.now());
+  }}, {HAND_OVER_MS});
+}}
+
+// What has not been handed over stays in this tab of the browser, for the page that a reload brings.
+const TYPED = "studio:typed";
+const keyOf = (field) => [...(field.closest('[class*="st-key-"]')?.classList ?? [])].find((name) => name.startsWith("st-key-"));
+
+function note(field) {{
+  const typed = {{ page: location.search, key: keyOf(field), text: field.value, at: Date.now() }};
+  try {{
+    sessionStorage.setItem(TYPED, JSON.stringify(typed));
+  }} catch {{
+    forget(); // a browser that keeps nothing, or not so much
+  }}
+}}
+
+function forget() {{
+  try {{
+    sessionStorage.removeItem(TYPED);
+  }} catch {{}}
+}}
+
+// A click of a button, or the keys that send, hand all over.
+function sends(event) {{
+  if (event.type === "click" ? event.target.closest?.("button") : event.key === "Enter" && (event.ctrlKey || event.metaKey)) forget();
+}}
+
+function putBack(typed, tries = 50) {{
+  const field = document.querySelector(`.${{CSS.escape(typed.key)}} :is(textarea, input)`);
+  if (!field) return tries && setTimeout(() => putBack(typed, tries - 1), 100);
+  if (field.value === typed.text) return;
+  field.focus({{ preventScroll: true }});
+  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, typed.text);
+  field.dispatchEvent(new Event("input", {{ bubbles: true }}));
+}}
+
+function begin() {{
+  let typed = null;
+  try {{
+    typed = JSON.parse(sessionStorage.getItem(TYPED) ?? "null");
+  }} catch {{}}
+  forget();
+  if (typed?.key && typed.page === location.search && Date.now() - typed.at < {TYPED_MS}) putBack(typed);
 }}
 
 export default function ({{ data, parentElement, setTriggerValue }}) {{
@@ -60,6 +109,8 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
     before.tell = setTriggerValue;
     if (data.behind && data.behind !== before.behind) look(before);
     before.behind = data.behind;
+    if (before.told) forget();
+    before.told = false;
     return before.end;
   }}
   if (before) before.end();
@@ -82,13 +133,17 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
   }};
   const typed = (event) => {{
     clearTimeout(line.typing);
+    line.told = false;
     if (event.isComposing || !event.target.matches("{_EDITORS}")) return;
+    note(event.target);
     line.typing = setTimeout(() => keep(line, event.target), {TYPING_PAUSE_MS});
   }};
   document.addEventListener("input", typed);
+  for (const kind of ["click", "keydown"]) document.addEventListener(kind, sends, true);
   line.end = () => {{
     line.over = true;
     document.removeEventListener("input", typed);
+    for (const kind of ["click", "keydown"]) document.removeEventListener(kind, sends, true);
     clearTimeout(line.typing);
     clearTimeout(line.waits);
     if (line.socket) line.socket.close();
@@ -96,6 +151,7 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
   }};
   lines.set(parentElement, line);
   open();
+  begin();
   return line.end;
 }}
 """

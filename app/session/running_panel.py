@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
+from app.session.progress_panel import elapsed
 from app.session.user_form import USER_PLAYERS
 from simulator.seats.requests import RunningCall
 from simulator.session.commands import StopTurn
@@ -15,22 +16,6 @@ from simulator.session.commands import StopTurn
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
-
-_COUNT = """
-const counting = new WeakMap();
-
-export default function ({ data, parentElement }) {
-  clearInterval(counting.get(parentElement));
-  const shown = parentElement.querySelector("span");
-  const from = performance.now() - data.seconds * 1000;
-  const count = () => { shown.textContent = `${Math.floor((performance.now() - from) / 1000)} s`; };
-  count();
-  counting.set(parentElement, setInterval(count, 1000));
-  return () => clearInterval(counting.get(parentElement));
-}
-"""
-_STYLE = "span { color: var(--st-orange-text-color); font-family: var(--st-font); font-size: 0.875rem; }"
-_clock = st.components.v2.component("studio_elapsed", html="<span></span>", css=_STYLE, js=_COUNT)
 
 _LONGEST_TURN = 3600.0
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
@@ -60,14 +45,14 @@ def _agent(view: SimulationView) -> None:
         st.markdown(":material/progress_activity: The agent is running", width="content")
         since = view.session.history[-1].timestamp.timestamp() if view.session.history else 0.0
         if 0 <= time.time() - since < _LONGEST_TURN:
-            _elapsed(since, "elapsed_agent")
+            elapsed(since, "elapsed_agent")
 
 
 def _calls(calls: tuple[RunningCall, ...]) -> None:
     for number, call in enumerate(calls):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             st.markdown(f":material/progress_activity: {_words(call)}", width="content")
-            _elapsed(call.since, f"elapsed_{number}")
+            elapsed(call.since, f"elapsed_{number}")
         if call.text:
             st.text(literal(call.text))
 
@@ -79,11 +64,6 @@ def _words(call: RunningCall) -> str:
     if call.by:
         return f"**{safe_label(call.by)}** is running for {name}"
     return f"{_WHAT[call.kind]} {name} is running"
-
-
-def _elapsed(since: float, key: str) -> None:
-    """Draw for how long something has been at work: the browser counts, and the server has nothing to draw anew meanwhile."""
-    _clock(key=key, data={"seconds": max(time.time() - since, 0)}, width="content")
 
 
 # Shows that the user's next message is being made, and for how long.
@@ -98,6 +78,6 @@ def speaking(view: SimulationView) -> None:
             f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** is writing the next message",
             width="content",
         )
-        _elapsed(view.user.since, "elapsed_user")
+        elapsed(view.user.since, "elapsed_user")
     if view.user.progress:
         st.text(literal(view.user.progress))

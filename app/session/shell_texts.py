@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalset.cli.shell_lines import AgentWords, ShownCommands, shown_commands, shown_run
+from evalset.cli.shell_lines import AgentWords, ShownCommands, shown_commands, shown_run, shown_verify
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings
 
 if TYPE_CHECKING:
     from evalset.adk_runs.run_spec import EvalRunSpec
+    from evalset.verify.verify_request import VerifyRequest
 
 _FILE_MARK = re.compile(r" \(file(?: \d+)?\)$")
 """What the catalogue adds to a name that another source has too."""
@@ -29,6 +30,14 @@ def eval_command_of(spec: EvalRunSpec, entries: Sequence[AgentEntry], settings: 
     """Return the command that makes a run of `adk eval` again, with the criteria beside the set; empty where a shell cannot name the agent."""
     words = _words_named(spec.agent.name, entries, settings)
     return shown_run(words, spec) if words else ""
+
+
+def verify_commands_of(
+    name: str, entries: Sequence[AgentEntry], settings: AgentSettings, asked: VerifyRequest
+) -> str:
+    """Return the commands that verify in the same way; empty where a shell cannot name the agent. No name: each case has one."""
+    words = _words_named(name, entries, settings)
+    return shown_verify(words, asked) if words or not name else ""
 
 
 def _words_named(name: str, entries: Sequence[AgentEntry], settings: AgentSettings) -> AgentWords | None:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,7 @@ from evalset.recorded.recording import RecordedEnvironment
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
+from simulator.agents.absent_packages import without_absent_packages
 from simulator.agents.agent_folder import is_importable, load_by_path, on_its_ground
 from simulator.agents.environment_data import environment_data_in
 from simulator.agents.module_table import IMPORTS, forget, prepare
@@ -108,7 +110,9 @@ def wrapped(module_file: str) -> App:
             latencies=spec.latencies,
         )
         plugins.insert(0, hermetic)
-    found, data = _found(spec.agent)
+    is_recorded = hermetic is not None and spec.models == "recorded"
+    with without_absent_packages() if is_recorded else nullcontext():
+        found, data = _found(spec.agent)
     if hermetic is not None and spec.unrecorded == "generate":
         hermetic.environment_data = environment_data_in(data)
     if isinstance(found, App):
@@ -149,7 +153,7 @@ def loaded_agent(folder: Path) -> Any:
             forget(folder.name)  # `adk eval` gave its name to the module that stands for the agent
         prepare(folder.parent, package=folder.name)
         load_dotenv_for_agent(folder.name, str(folder.parent))
-        return on_its_ground(folder, lambda: _imported(folder))
+        return on_its_ground(folder, lambda: _imported(folder), may_do_without=True)
 
 
 def _imported(folder: Path) -> Any:

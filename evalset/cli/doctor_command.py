@@ -11,22 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from pydantic import ValidationError
-
 from evalset.cli.output_files import write_output
 from evalset.cli.progress_line import plain
 from evalset.cli.terminal_output import output
+from evalset.doctor.migration_options import MIGRATION_OPTIONS, migration_of
 from evalset.doctor.model import (
     CODES,
     Changes,
-    DroppedArgument,
     Examination,
     Finding,
     Migration,
-    RenamedArgument,
-    SetArgument,
 )
-from evalset.recorded.agent_renaming import renames_from
 
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 EXIT_CODES = (
@@ -119,13 +114,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 def _add_migration(parser: argparse.ArgumentParser) -> None:
     migration = parser.add_argument_group("migration of eval sets together with their recorded environments")
-    for flag, words, meaning in (
-        ("--rename-agent", "OLD=NEW", "rename an agent and its app"),
-        ("--rename-tool", "OLD=NEW", "rename a tool"),
-        ("--rename-argument", "TOOL.OLD=NEW", "rename an argument of a tool"),
-        ("--drop-argument", "TOOL.NAME", "remove an argument from each call of a tool"),
-        ("--set-argument", "TOOL.NAME=JSON", "set an argument in each call of a tool"),
-    ):
+    for flag, (words, meaning) in MIGRATION_OPTIONS.items():
         migration.add_argument(
             flag, action="append", default=[], metavar=words, help=f"{meaning}; repeatable"
         )
@@ -180,52 +169,10 @@ def _code(examination: Examination, changes: list[Changes], *, strict: bool) -> 
 
 
 def _migration(given: argparse.Namespace) -> Migration:
-    renamed = [_argument("--rename-argument", words, value=True) for words in given.rename_argument]
-    dropped = [_argument("--drop-argument", words, value=False) for words in given.drop_argument]
-    fixed = [_argument("--set-argument", words, value=True) for words in given.set_argument]
-    tools: dict[str, str] = {}
-    for words in given.rename_tool:
-        old, equals, new = words.partition("=")
-        if not (equals and old and new) or old in tools:
-            raise _UsageError(f"--rename-tool {words}: expected OLD=NEW, with each OLD only once")
-        tools[old] = new
     try:
-        agents = renames_from(given.rename_agent)
+        return migration_of({flag: getattr(given, flag[2:].replace("-", "_")) for flag in MIGRATION_OPTIONS})
     except ValueError as error:
         raise _UsageError(str(error)) from error
-    try:
-        return Migration(
-            tools=tools,
-            agents=agents,
-            renamed=tuple(RenamedArgument(tool=tool, old=name, new=new) for tool, name, new in renamed),
-            dropped=tuple(DroppedArgument(tool=tool, name=name) for tool, name, _ in dropped),
-            given=tuple(
-                SetArgument(tool=tool, name=name, value=_value(tool, name, text))
-                for tool, name, text in fixed
-            ),
-        )
-    except ValidationError as error:
-        raise _UsageError("; ".join(each["msg"] for each in error.errors(include_url=False))) from error
-
-
-def _argument(flag: str, words: str, *, value: bool) -> tuple[str, str, str]:
-    place, equals, text = words.partition("=")
-    tool, dot, name = place.partition(".")
-    if not (tool and dot and name) or bool(equals) != value or (value and not text):
-        wanted = {"--rename-argument": "TOOL.OLD=NEW", "--set-argument": "TOOL.NAME=JSON"}.get(
-            flag, "TOOL.NAME"
-        )
-        raise _UsageError(f"{flag} {words}: expected {wanted}")
-    return tool, name, text
-
-
-def _value(tool: str, name: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _UsageError(
-            f"--set-argument {tool}.{name}: {text!r} is not valid JSON ({error}); put a string in double quotes"
-        ) from error
 
 
 # ---------------------------------------------------------------- words

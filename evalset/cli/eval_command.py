@@ -7,12 +7,14 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalset.cli.agent_and_file import agent_and_file
+from evalset.cli.agent_and_file import agent_and_file, check_readable
 from evalset.cli.terminal_output import output
+from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, model_choice
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -53,10 +55,11 @@ class _RefusedError(ValueError):
 
 
 class _Ready(NamedTuple):
-    """What is run, and in a line who answers for tools and models."""
+    """What is run, in a line who answers for tools and models, and without which packages the agent was loaded."""
 
     spec: EvalRunSpec
     about: str
+    absent: str
 
 
 def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
@@ -74,6 +77,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
         hush()
     progress = ProgressLine(sys.stderr, quiet=given.quiet)
     try:
+        check_readable(given.set)
         _check_installed()
         ready = _ready(given)
     except (ValueError, OSError) as error:  # of an agent, an eval set, criteria, or one of ours
@@ -119,7 +123,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recorded environment (default: the file next to the set)",
     )
-    parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
+    parser.add_argument("--models", choices=("auto", "real", "recorded"), default=BY_HAND, help=_MODELS)
     parser.add_argument(
         "--unrecorded",
         choices=("fail", "rules", "generate"),
@@ -184,6 +188,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
     from evalset.adk_runs.run_spec import EvalRunSpec  # noqa: PLC0415 - as above
     from evalset.files.eval_names import no_case  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - as above
+    from simulator.agents.absent_packages import absent_words, without_absent_packages  # noqa: PLC0415 - as above
     from simulator.agents.agent_settings import interpreter_named  # noqa: PLC0415 - as above
 
     held = read_eval_set(given.set)
@@ -191,7 +196,9 @@ def _ready(given: argparse.Namespace) -> _Ready:
     if unknown := sorted(set(given.case) - set(known)):
         raise _RefusedError(f"--case: {no_case(given.set, unknown[0], known)}")
     cases = [each for each in held if not given.case or each.eval_id in given.case]
-    place, config = named_place(given.agent, interpreter_named(given.python))
+    may_do_without = given.models != "real" and not given.real_tools
+    with without_absent_packages() if may_do_without else nullcontext():
+        place, config = named_place(given.agent, interpreter_named(given.python))
     planned = _planned(given, config, cases)
     models, why = _models(given, config, planned)
     spec = EvalRunSpec(
@@ -206,7 +213,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
         patience=given.timeout,
         history=_history(place, config, given.set),
     )
-    return _Ready(spec, f"{config.name}: {_answering(planned)}, {why}")
+    return _Ready(spec, f"{config.name}: {_answering(planned)}, {why}", absent_words(config.absent))
 
 
 def _planned(
@@ -275,31 +282,35 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
     """Decide who answers for the models, and say it."""
     from evalset.recorded.recorded_turns import needs_no_model, written_turns  # noqa: PLC0415 - as above
     from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
+    from simulator.agents.absent_packages import absent_words  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
     recorded = planned.recorded
     if recorded is None:
         if given.models == "recorded":
             raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
-        return "real", "the agent's own models"
+        return "real", ANSWERED_BY["real"]
     found = [(each, recorded.cases.get(each)) for each in planned.cases]
     lacking = [eval_id for eval_id, case in found if case is None or not needs_no_model(case)]
     if given.models == "recorded" and lacking:
         raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
-    if given.models != "auto":
-        return given.models, f"{given.models} models (as requested)"
-    reason = model_reachability(config)
-    if not reason:
+    reason = None
+    if given.models == "auto":
+        reason = absent_words(config.absent) or model_reachability(config)
+    if config.absent and lacking:
+        raise _RefusedError(f"{lacking[0]}: {reason}. {NO_MODEL_TURNS}")
+    choice = model_choice(given.models, reason, is_recorded=not lacking)
+    if choice is not None and given.models == "auto" and not reason:
         written = next((eval_id for eval_id, case in found if case and written_turns(case)), "")
         more = (
             f"; a person or a script wrote moves of {written}, and --models recorded replays those"
             if written
             else ""
         )
-        return "real", f"the agent's own models (all are reachable{more})"
-    if not lacking:
-        return "recorded", f"recorded model turns ({reason})"
-    return "real", f"the agent's own models (not all cases have recorded model turns, although {reason})"
+        choice = choice._replace(why=f"{choice.why}{more}")
+    if choice is not None:
+        return choice.players, choice.words
+    return "real", f"{ANSWERED_BY['real']} (not all cases have recorded model turns, although {reason})"
 
 
 def _criteria(
@@ -387,6 +398,9 @@ def _told(
             sys.stderr.writelines(f"{plain(line)}\n" for line in view.output.splitlines()[-_TAIL:])
         progress.say(f"error: {view.problem}")
         return NOT_PASSED if run.output_file.is_file() else BAD_INPUT
+    if ready.absent and view.state != "passed":
+        progress.say(f"error: {ready.absent}. Not all cases pass, and with it they may. Nothing was judged")
+        return BAD_INPUT
     kept = view.kept if ready.spec.history and view.kept else None
     if problem := _not_written(given, view.results, view):
         progress.say(f"error: {problem}")
@@ -405,7 +419,8 @@ def _told(
         }
         output().write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
     else:
-        output().write(plain(f"{report(view.results)}{ready.about}\n"))
+        absent = f"{ready.absent}\n" if ready.absent and ready.absent not in ready.about else ""
+        output().write(plain(f"{report(view.results)}{ready.about}\n{absent}"))
         if view.network and view.network.sentence:
             output().write(plain(f"{view.network.sentence}\n"))
         if kept:

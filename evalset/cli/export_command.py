@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalset.cli.agent_and_file import check_readable
 from evalset.cli.terminal_output import output
 from evalset.exporting.pytest_file import OPENING
 from simulator.base.atomic_files import write_whole
@@ -167,6 +168,7 @@ def _carried_out(given: argparse.Namespace) -> int:
 def _exported(given: argparse.Namespace) -> Exported:
     if given.metrics and given.form != "dataset":
         raise _RefusedError("--metrics is only for --form dataset")
+    check_readable(given.set)
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import base_name, no_case  # noqa: PLC0415 - as above
     from evalset.recorded.recording import unsure_in  # noqa: PLC0415 - as above

@@ -21,6 +21,7 @@ from evalset.datasets.dataset_fields import ENDING
 from evalset.errors import EvalSetError
 from evalset.files.set_outline import ids_in_order
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.replay.model_choice import ANSWERED_BY, IN_TESTS
 from evalset.verify.errors import UNCHECKED, VerifyError
 from evalset.verify.report import network_words, reasons
 from evalset.verify.verify_request import VerifyRequest
@@ -33,7 +34,7 @@ from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_executor import KernelExecutor
 
 _OPTIONS = "--goldens-options"
-_RECORDED = f'the recorded models answer. {_OPTIONS}="--models auto" asks the agents\' own models where they are reachable'
+_RECORDED = f'{ANSWERED_BY["recorded"]}. {_OPTIONS}="--models auto" asks the agents\' own models where they are reachable'
 
 
 class GoldenCases(NamedTuple):
@@ -211,7 +212,7 @@ def options(words: str, folder: str) -> argparse.Namespace:
     """
     try:
         parser = replay_parser(_OPTIONS)
-        parser.set_defaults(models="recorded")
+        parser.set_defaults(models=IN_TESTS)
         given = parser.parse_args(shlex.split(words))
     except (SystemExit, ValueError) as error:
         raise VerifyError(f"{words!r} are not options of `golden-trace verify`") from error

@@ -8,14 +8,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from evalset.cli.terminal_output import output
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.files.files_below import files_below
+from evalset.replay.model_choice import IN_TESTS, Models
 from simulator.agents.agent_folder import agent_above
 
 DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
@@ -32,11 +33,21 @@ _ATTRIBUTE_LINES = (
     "*.environment.json text eol=lf diff=golden-trace linguist-generated",
     "*.review.json text eol=lf",
 )
+_IGNORE = Path(".gitignore")
+_IGNORE_LINES = (
+    ".golden-trace/",
+    "*.json.[0-9]*.bak",
+    "*.legacy-[0-9]*.json",
+    ".*.json.lock",
+    ".*.json.tmp",
+)
+"""What is written next to a set and is of one machine: kept runs, copies of before a fix or a conversion, files of a write."""
+
 NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_(case_)?id": .*|    "[^"]*": [{])$'"""
 """Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
 
 _WORKFLOW_TEXT = """\
-# Replays the golden traces with their recorded responses: no tool runs, no model is called, and no key is needed.
+# Replays the golden traces with their recorded responses: no tool runs{models}.
 name: goldens
 
 on:
@@ -86,6 +97,11 @@ _HOOK_TEXT = """\
 """
 
 
+_ANSWERING: Mapping[Models, str] = {
+    "recorded": ", no model is called, and no key is needed",
+    "real": ". The agents' own models answer: give the job their keys",
+    "auto": ". The agents' own models answer if the job has their keys, otherwise the recorded models",
+}
 _PACKAGE = "golden-trace-studio"
 _NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
 
@@ -128,9 +144,9 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Write a GitHub workflow, pre-commit hooks and a .gitattributes file that test the goldens of a project and keep "
-        "their diffs readable. An existing file is left alone, and the output shows what to add to it. Lines that "
-        ".gitattributes lacks are added.",
+        description="Write a GitHub workflow, pre-commit hooks, a .gitattributes and a .gitignore file that test the goldens of a "
+        "project, keep their diffs readable, and leave out copies and kept runs. An existing file is left alone, and the output "
+        "shows what to add to it. Lines that .gitattributes and .gitignore lack are added.",
         epilog=CODES,
         allow_abbrev=False,
     )
@@ -158,8 +174,19 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"what pip installs in the workflow: a name with a version, or an address (default: {_PACKAGE}, which is not on PyPI yet)",
     )
+    _add_models(parser)
     parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
     return parser
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--models",
+        choices=get_args(Models),
+        default=IN_TESTS,
+        help=f"what answers model calls in the tests, as of `golden-trace verify` (default: {IN_TESTS}); with others the jobs need "
+        "the models' keys",
+    )
 
 
 def _written(given: argparse.Namespace) -> list[CiFile]:
@@ -172,7 +199,9 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
             raise _RefusedError(f"--{name.replace('_', '-')}: nothing at {root / named}")
     where = shlex.quote(given.goldens or _goldens(root))
     agents = f"--agents-dir {shlex.quote(given.agents_dir)}" if given.agents_dir else ""
-    options = f" --goldens-options={shlex.quote(agents)}" if agents else ""
+    models = f"--models {given.models}" if given.models != IN_TESTS else ""
+    words = " ".join(filter(None, (agents, models)))
+    options = f" --goldens-options={shlex.quote(words)}" if words else ""
     around = agents or _agents_around(root, root / (given.goldens or ""))
     commands = {
         "install": f"python -m pip install {shlex.quote(given.package)} pytest{_needed(root)}",
@@ -181,12 +210,14 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
         "goldens": where,
         "comment": f"      # {_NOT_THERE}.\n" if given.package == _PACKAGE else "",
         "exclude": _exclude(root),
+        "models": _ANSWERING[given.models],
     }
     hook = _HOOK_TEXT.format(**commands)
     return [
         _new(root / _WORKFLOW, _WORKFLOW_TEXT.format(**commands), force=given.force),
         _new(root / _HOOKS, f"{_HOOKS_TEXT}{hook}", to_add=hook),
         _with_attributes(root / _ATTRIBUTES),
+        _with_lines(root / _IGNORE, _ignore_lines(root / _IGNORE)),
     ]
 
 
@@ -256,15 +287,30 @@ def _new(path: Path, text: str, *, to_add: str = "", force: bool = False) -> CiF
 
 def _with_attributes(path: Path) -> CiFile:
     """Add the lines that are missing; of a pattern that has other attributes already, say which line to use."""
-    before = path.read_text() if path.exists() else ""
-    known = {line.split()[0]: line for line in before.splitlines() if line.strip()}
+    known = {line.split()[0]: line for line in _text(path).splitlines() if line.strip()}
     missing = [line for line in _ATTRIBUTE_LINES if line.split()[0] not in known]
     others = [line for line in _ATTRIBUTE_LINES if known.get(line.split()[0], line) != line]
+    return _with_lines(path, missing)._replace(to_add="".join(f"{line}\n" for line in others))
+
+
+def _ignore_lines(path: Path) -> list[str]:
+    """Return the lines that are missing; one that the project has turned round, to commit such files, is not."""
+    known = {line.strip().lstrip("!/").rstrip("/") for line in _text(path).splitlines()}
+    return [line for line in _IGNORE_LINES if line.rstrip("/") not in known]
+
+
+def _with_lines(path: Path, missing: Sequence[str]) -> CiFile:
+    """Add lines to a file, which is made where there is none."""
+    before = _text(path)
     if missing:
         start = f"{before.rstrip()}\n" if before.strip() else ""
         path.write_text("\n".join((f"{start}{missing[0]}", *missing[1:], "")))
     done = "written" if missing and not before else "lines added" if missing else "unchanged"
-    return CiFile(path, done, "".join(f"{line}\n" for line in others))
+    return CiFile(path, done)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def _tell(files: Sequence[CiFile]) -> None:

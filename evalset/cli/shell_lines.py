@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.files.eval_names import base_name, snake_case
+from evalset.verify.criteria import Criteria
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
     from evalset.adk_runs.run_spec import EvalRunSpec
+    from evalset.verify.verify_request import VerifyRequest
 
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _MOST_MODULES = 500
@@ -97,6 +99,44 @@ def shown_run(agent: AgentWords, spec: EvalRunSpec) -> str:
         policy = [] if spec.unrecorded == "fail" else ["--unrecorded", spec.unrecorded]
         how = ["--models", spec.models, *policy]
     return _in(agent.start_in, [*program(), "eval", agent.words, str(spec.eval_set), *cases, *how])
+
+
+def shown_verify(agent: AgentWords | None, asked: VerifyRequest) -> str:
+    """Return the commands that verify in the same way: `golden-trace verify`, pytest, and what has CI do so."""
+    start_in = agent.start_in if agent is not None else None
+    around = ["--agents-dir", str(asked.agents_dir)] if asked.agents_dir is not None else []
+    ways = [*(["--agent", agent.words] if agent is not None else around), *_replay_options(asked)]
+    cases = [part for eval_id in asked.cases for part in _case(eval_id)]
+    tests = [f"{asked.eval_set}::{eval_id}" for eval_id in asked.cases] or [str(asked.eval_set)]
+    in_tests = [sys.executable, "-m", "pytest", "--goldens", f"--goldens-options={shlex.join(ways)}", *tests]
+    ci = [*program(), "init", "ci", "--models", asked.models]
+    return _joined(
+        _in(start_in, [*program(), "verify", str(asked.eval_set), *cases, *ways]),
+        _in(start_in, in_tests),
+        shlex.join(ci),
+    )
+
+
+def _replay_options(asked: VerifyRequest) -> list[str]:
+    """Return the options of a replay that are not the default, and who answers for the models."""
+    criteria, usual = asked.criteria, Criteria()
+    skipped = [
+        name for name in ("trajectory", "response", "state", "responses") if not _is_asked(criteria, name)
+    ]
+    words = ["--models", asked.models]
+    words += ["--runs", str(asked.runs)] if asked.runs > 1 else []
+    words += ["--unrecorded", asked.unrecorded] if asked.unrecorded != "fail" else []
+    words += ["--match", criteria.match] if criteria.match != usual.match else []
+    words += ["--ignore-args"] if criteria.ignore_args else []
+    words += ["--exactly"] if not criteria.tolerances else []
+    if criteria.response not in {None, usual.response}:
+        words += ["--response", str(criteria.response)]
+    words += [part for name in skipped for part in ("--skip", name)]
+    return words + [part for old, new in asked.renamed.items() for part in ("--rename-agent", f"{old}={new}")]
+
+
+def _is_asked(criteria: Criteria, name: str) -> bool:
+    return getattr(criteria, name) not in {None, False}
 
 
 def program() -> Sequence[str]:

@@ -20,13 +20,14 @@ from evalset.cli.agent_and_file import agent_and_file
 from evalset.cli.output_files import Kind, write_output
 from evalset.cli.terminal_output import output
 from evalset.recorded.tolerances import Tolerance
+from evalset.replay.model_choice import BY_HAND
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import UnreadableSetError, VerifyError
 
 if TYPE_CHECKING:
     from evalset.cli.progress_line import ProgressLine
+    from evalset.replay.model_choice import Models
     from evalset.verify.results import Verification, VerifyProgress
-    from evalset.verify.verify_request import Models
     from simulator.kernel.kernel_executor import KernelExecutor
 
 
@@ -79,11 +80,11 @@ def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Name
 
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> int:
+    verification = _verified(given, progress, stop)
     from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
-    from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - as above
+    from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - imports ADK: what cannot be verified is told before
 
-    verification = _verified(given, progress, stop)
     progress.clear()
     if given.write_eval_config is not None:
         _write_eval_config(given, verification.criteria)
@@ -372,7 +373,7 @@ def _add_agents(parser: argparse.ArgumentParser) -> None:
 def _add_ways(parser: argparse.ArgumentParser) -> None:
     runs = "replay each case K times; it passes if all runs pass (pass^K)"
     parser.add_argument("--runs", type=_count, default=1, metavar="K", help=runs)
-    parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
+    parser.add_argument("--models", choices=("auto", "real", "recorded"), default=BY_HAND, help=_MODELS)
     parser.add_argument(
         "--unrecorded",
         choices=("fail", "rules", "generate"),

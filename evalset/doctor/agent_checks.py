@@ -31,7 +31,9 @@ def note_calls(
             if known is not None and place.name in (known.called if agent.brings_more else known.undeclared):
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
-        elif (tool := agent.tools.get(place.name)) and (words := _refusal(place, tool)):
+        elif (tool := agent.tools.get(place.name) or agent.agent_tools.get(place.name)) and (
+            words := _refusal(place, tool)
+        ):
             if known is not None and known.never_fitted(place.name, _arguments(place)):
                 continue
             _note_refused(place, words, eval_id, notes, known is not None and known.is_as_now(tool))

@@ -214,8 +214,14 @@ class RecordedEvidence:
 
     @cached_property
     def undeclared(self) -> frozenset[str]:
-        """The tools that answered though no agent declared them: of tool sets, of agents made at run time, or invented by a model."""
-        return undeclared_tools(self._recorded, self.called)
+        """The tools that answered though no agent declared them: of tool sets, of agents made at run time, or invented by a model. Of those that ran an agent nobody kept how they were declared."""
+        return undeclared_tools(self._recorded, self.called) - self._ran_agents
+
+    @cached_property
+    def _ran_agents(self) -> frozenset[str]:
+        turns = list(self._recorded.items("turns"))
+        asked = (call for turn in turns for name in ("calls", "models") for call in turn.items(name))
+        return frozenset(str(outer.value) for call in asked for outer in call.items("within"))
 
     @cached_property
     def agents(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from evalset.files.json_streams import JsonStream, Span
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.set_outline import CASES, SET_ID, outline_of
 from simulator.base.documents import open_file
+from simulator.base.garbage_pauses import collecting_seldom
 
 _ATTEMPTS = 5
 _HALF = rb"\ud"
@@ -130,11 +131,12 @@ def _converted(path: Path, text: bytes) -> bytes | None:
     from evalset.files.case_text import set_json  # noqa: PLC0415 - importing ADK's evaluation takes a second
     from evalset.files.legacy_format import convert_old_form  # noqa: PLC0415 - as above
 
-    converted = convert_old_form(path, text)
-    try:
-        return None if converted is None else set_json(converted).encode()
-    except ValueError as error:  # NaN, or half of a surrogate pair
-        raise EvalSetError(path, f"a case cannot be written in ADK's present form: {error}") from error
+    with collecting_seldom():
+        converted = convert_old_form(path, text)
+        try:
+            return None if converted is None else set_json(converted).encode()
+        except ValueError as error:  # NaN, or half of a surrogate pair
+            raise EvalSetError(path, f"a case cannot be written in ADK's present form: {error}") from error
 
 
 def _checked_cases(path: Path, text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:

@@ -433,7 +433,7 @@ class Conflict(NamedTuple):
 
 
 def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
-    """Return the cases that were edited here and are not in `theirs` as they were when they were opened or saved last."""
+    """Return the cases that were edited here and are not in `theirs` as they were when they were opened or saved last, nor as they are here."""
     found: list[Conflict] = []
     for key in touched_keys(work, work.state):
         if key not in work.saved.order:
@@ -443,6 +443,8 @@ def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
         other = theirs.case(eval_id) if eval_id in theirs.places else None
         mine = work.held(key).case if key in work.state.order else None
         if (mine is None and other is None) or (mine is not None and is_same(mine, then)):
+            continue
+        if mine is not None and other is not None and is_same(mine, other):
             continue
         if other is None or not is_same(other, then):
             found.append(Conflict(key, eval_id, mine, other))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
@@ -37,6 +38,7 @@ class KnownAgent(NamedTuple):
         own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
         measured: The digests of what it was loaded from.
         needs: What its instructions need of the state; None where nobody has looked.
+        agent_tools: Its tools that run agents, by name, with their schemas.
     """
 
     name: str
@@ -48,6 +50,7 @@ class KnownAgent(NamedTuple):
     own_code: tuple[str, ...] = ()
     measured: MeasuredAgent | None = None
     needs: StateNeeds | None = None
+    agent_tools: Mapping[str, ToolShape] = MappingProxyType({})
 
     def can_call(self, name: str) -> bool:
         """Return whether there is such a tool, or ADK may add it to an agent: of its own it adds no tool that ends a loop."""
@@ -105,7 +108,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     # ADK takes a second to import: not before an agent is there, which has imported it.
     from simulator.kernel.agent_outline import runs_own_code  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.tool_shapes import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
 
     root = config.root_agent
     seen: dict[int, Any] = {}
@@ -120,6 +123,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     return KnownAgent(
         name=config.app_name,
         tools=ToolShapes(root).known({}, ()),
+        agent_tools=shapes_of_agents(root),
         others=frozenset(name for tool in named if isinstance(name := getattr(tool, "name", None), str)),
         agents=frozenset(
             name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)

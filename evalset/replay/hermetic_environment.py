@@ -53,6 +53,7 @@ from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id, runs_scenario
 from evalset.replay.unrecorded_calls import MadeAnswer, Policy
+from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
 from simulator.facts import NOTHING_EARLIER
@@ -339,12 +340,16 @@ class HermeticEnvironment(BasePlugin):
         Raises:
             UnrecordedCallError: The user is asked for what nobody was asked when it was recorded.
             UnchosenToolError: Code of the agent called a tool past its seat; nothing is real here.
+            AbsentPackageError: The agent's code used a package that is not installed, though it may have gone on without.
         """
+        uses: list[str] = []
         goes_on = run if within() else functools.partial(self._conversed, runner, run)
         watching = functools.partial(watched, self._answers, self, runner, goes_on, given)
-        async with aclosing(with_set({UNLISTED: self._stand_ins}, watching)) as events:
+        async with aclosing(with_set({UNLISTED: self._stand_ins, USES: uses}, watching)) as events:
             async for event in events:
                 yield event
+        if uses:
+            raise AbsentPackageError("; ".join(uses))
 
     async def _conversed(self, runner: Runner, run: Run, **given: Any) -> AsyncGenerator[Event, None]:
         name = SessionName(runner.app_name, str(given.get("user_id")), str(given.get("session_id")))

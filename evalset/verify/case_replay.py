@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
@@ -41,7 +42,8 @@ from evalset.verify.coroutines import PATIENCE
 from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.load_advice import lacks_credentials
+from simulator.agents.absent_packages import AbsentPackageError, absent_words
+from simulator.agents.load_advice import absent_package, lacks_credentials
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting
@@ -120,19 +122,22 @@ async def replayed(
         began=moment,
         refused_hosts=replay.environment.refused_hosts,
         refused_calls=tuple(replay.environment.refused),
-        unasked=replay.environment.unasked
-        or "; ".join(
-            (*replay.environment.unlisted, *replay.environment.untold, *replay.environment.passed.twice)
-        ),
+        unasked=_unasked(replay.environment, config),
         inner=tuple(replay.environment.inner),
     )
+
+
+def _unasked(environment: _Listening, config: SimulatedAgentConfig) -> str:
+    lacking = filter(None, [absent_words(config.absent)])
+    told = (*environment.unlisted, *environment.untold, *environment.passed.twice, *lacking)
+    return environment.unasked or "; ".join(told)
 
 
 class _Replay:
     def __init__(
         self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: ReplayOptions
     ) -> None:
-        self._case, self._recorded = case, recorded
+        self._case, self._recorded, self._origin = case, recorded, config.origin
         cases = RecordedEnvironment(cases={case.eval_id: recorded})
         self.environment = _Listening(
             cases,
@@ -181,11 +186,7 @@ class _Replay:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
             error = error_words(_of_ours(raised))
-            if lacks_credentials(error):
-                self.environment.unasked = (
-                    self.environment.unasked
-                    or f"the agent's own code asks a service, and finds no credentials for it. {error}"
-                )
+            self.environment.unasked = self.environment.unasked or _lacking(raised, error, self._origin)
         finally:
             self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
             self.models.append(self.environment.taken())
@@ -245,6 +246,22 @@ def _of_ours(raised: BaseException) -> BaseException:
     """Return the error of a replay itself where ADK has put words about its plugin around it."""
     cause = raised.__cause__
     return cause if isinstance(cause, UnrecordedCallError) else raised
+
+
+def _lacking(raised: BaseException, words: str, origin: str) -> str:
+    """Say what the agent's own code lacks here, where its error is about that; empty where it is not.
+
+    Args:
+        raised: What it raised.
+        words: The same in words.
+        origin: The agent's folder or file; empty where it has none.
+    """
+    if lacks_credentials(words):
+        return f"the agent's own code asks a service, and finds no credentials for it. {words}"
+    missing = next((each for each in (raised, raised.__cause__) if isinstance(each, ImportError)), None)
+    if missing is not None and origin and (module := absent_package(missing, Path(origin))):
+        return f"the agent's own code needs {module}, and it is not installed. {words}"
+    return words if isinstance(raised, AbsentPackageError) else ""
 
 
 def _error_told(events: list[Event]) -> str:

@@ -26,6 +26,7 @@ from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.replay.model_choice import Models
 from evalset.verify.errors import (
     NO_GOLDEN,
     NO_MODEL_TURNS,
@@ -34,7 +35,6 @@ from evalset.verify.errors import (
     VerifyError,
 )
 from evalset.verify.verdicts import edits_since, golden_of
-from evalset.verify.verify_request import Models
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
     DEMOS,
@@ -45,6 +45,7 @@ from simulator.agents import (
     agent_named,
     catalogue_for,
 )
+from simulator.agents.absent_packages import does_without
 from simulator.agents.agent_folder import agent_above
 from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
@@ -335,9 +336,7 @@ class AgentFinder:
     ) -> None:
         self._config = agent_named(agent) if isinstance(agent, str) else agent
         self._eval_set, self._agents_dir = eval_set, agents_dir
-        self._catalogue = (
-            catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
-        )
+        self._catalogue = _catalogue(agents_dir) if agents_dir else None
         self._of: dict[tuple[str, ...], SimulatedAgentConfig] = {}
 
     def known(self) -> list[SimulatedAgentConfig]:
@@ -345,7 +344,7 @@ class AgentFinder:
         if self._config is not None:
             return [self._config]
         folder = self._eval_set.absolute().parent.parent
-        catalogue = self._catalogue or catalogue_for(AgentSettings(agents_dir=folder, demos=False))
+        catalogue = self._catalogue or _catalogue(folder)
         return [entry.config for entry in catalogue.load_all() if entry.config is not None]
 
     def of(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
@@ -381,7 +380,7 @@ class AgentFinder:
             above.name not in app_names and any(name in names for name in app_names)
         ):
             return None
-        return catalogue_for(AgentSettings(agents_dir=above, demos=False))
+        return _catalogue(above)
 
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
         """Return the agents around the eval set: of its own folder, of one above it in its project, or the demo agents."""
@@ -389,19 +388,24 @@ class AgentFinder:
         project = project_of(folder)
         for place in (folder, folder.parent, *([project.agent] if project else ())):
             if any(_holds_agent(place, name) for name in app_names) or _is_agent(place):
-                return catalogue_for(AgentSettings(agents_dir=place, demos=False))
+                return _catalogue(place)
         grounds = [*project_folders(folder)]
         for place in (inside for ground in grounds for inside in (ground, ground / "agents", ground / "src")):
             if any(_holds_agent(place, name) for name in app_names):
-                return catalogue_for(AgentSettings(agents_dir=place, demos=False))
+                return _catalogue(place)
         if (above := agent_above(self._eval_set.absolute(), grounds[-1])) is not None:
-            return catalogue_for(AgentSettings(agents_dir=above, demos=False))
+            return _catalogue(above)
         if any(name in DEMOS for name in app_names):
             return catalogue_for(AgentSettings())
         wanted = " or ".join(map(repr, app_names))
         raise UnknownAgentError(
             f'no agent {wanted} next to the eval set in {folder}{os.sep}. Name the folder of the agents: --agents-dir FOLDER (for pytest: --goldens-options="--agents-dir FOLDER")'
         )
+
+
+def _catalogue(folder: Path) -> AgentCatalogue:
+    settings = AgentSettings(agents_dir=folder, demos=False)
+    return catalogue_for(settings, without_packages=does_without())
 
 
 def _is_agent(folder: Path) -> bool:

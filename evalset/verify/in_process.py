@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import sidecar_of
+from evalset.replay.model_choice import Models, model_choice
 from evalset.verify.case_replay import ReplayOptions, replayed
 from evalset.verify.cases_to_verify import (
     CasesToVerify,
@@ -27,8 +28,9 @@ from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
 from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
-from evalset.verify.verify_request import Models, Stop, VerifyRequest, WorkPart
+from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.absent_packages import absent_words, without_absent_packages
 from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
@@ -49,7 +51,7 @@ _OPEN = "real models answered, so the network was open"
 def verify_here(
     request: VerifyRequest,
     agent: SimulatedAgentConfig | None,
-    on_progress: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     """Verify all cases; arguments as for `verify`.
@@ -58,11 +60,17 @@ def verify_here(
         VerifyError: As there.
     """
     began = time.perf_counter()
-    read = _read(request, agent)
-    ready = sum(isinstance(each, ReadyCase) for each in read.cases)
-    tell = _counted(ready * request.runs, on_progress)
-    found = _verified(request, read, [*read.cases], tell=tell, stop=stop)
+    with _loading(request):
+        read = _read(request, agent)
+        cases = [*read.cases]
+    ready = sum(isinstance(each, ReadyCase) for each in cases)
+    found = _verified(request, read, cases, tell=_Counted(ready * request.runs, tell), stop=stop)
     return found.model_copy(update={"seconds": time.perf_counter() - began})
+
+
+def _loading(request: VerifyRequest) -> AbstractContextManager[None]:
+    """Let agents do without packages that are not installed, where a recording may answer for models and tools."""
+    return nullcontext() if request.models == "real" else without_absent_packages()
 
 
 class PartsOf:
@@ -77,13 +85,17 @@ class PartsOf:
     """
 
     def __init__(self, request: VerifyRequest, agent: SimulatedAgentConfig | None) -> None:
-        self._request, self._read = request, _read(request, agent)
+        self._request = request
+        with _loading(request):
+            self._read = _read(request, agent)
 
     def done(self, part: WorkPart) -> Verification:
         """Replay the part's runs of its cases."""
-        cases = [self._read.cases[place] for place in part.places]
+        with _loading(self._request):
+            cases = [self._read.cases[place] for place in part.places]
         request = self._request.model_copy(update={"runs": part.runs})
-        return _verified(request, self._read, cases, first=part.first, stop=threading.Event())
+        tell = _Counted(0, Told())
+        return _verified(request, self._read, cases, first=part.first, tell=tell, stop=threading.Event())
 
 
 class _Read(NamedTuple):
@@ -115,7 +127,7 @@ def _verified(
     wanted: Sequence[ReadyCase | Unready],
     *,
     first: int = 1,
-    tell: Callable[[_Done], None] = lambda _: None,
+    tell: _Counted,
     stop: Stop,
 ) -> Verification:
     command = doctor_command(request.eval_set, request.agent, request.agents_dir)
@@ -170,21 +182,21 @@ class _Job(NamedTuple):
     models: Players
 
 
-class _Done(NamedTuple):
-    """A run that is done."""
+class _Counted:
+    """Tells how far a verification in this process is."""
 
-    eval_id: str
-    passed: bool
+    def __init__(self, total: int, tell: Told) -> None:
+        self._total, self._tell = total, tell
+        self._done, self._at_work = 0, list[str]()
 
+    def begin(self, eval_id: str) -> None:
+        self._at_work.append(eval_id)
+        self._tell.at_work(tuple(dict.fromkeys(self._at_work)))
 
-def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Callable[[_Done], None]:
-    numbers = count(1)
-
-    def tell(done: _Done) -> None:
-        now = VerifyProgress(done=next(numbers), total=total, eval_id=done.eval_id, passed=done.passed)
-        on_progress(now)
-
-    return tell
+    def end(self, eval_id: str, *, passed: bool) -> None:
+        self._at_work.remove(eval_id)
+        self._done += 1
+        self._tell.done(VerifyProgress(done=self._done, total=self._total, eval_id=eval_id, passed=passed))
 
 
 def _jobs(
@@ -199,26 +211,19 @@ def _jobs(
             continue
         if models == "auto" and id(each.config) not in reasons:
             with asked_what_there_is():
-                reasons[id(each.config)] = model_reachability(each.config)
+                reasons[id(each.config)] = absent_words(each.config.absent) or model_reachability(each.config)
         reason = reasons.get(id(each.config))
-        if reason and not needs_no_model(each.recorded):
-            continue  # neither a model nor the recording answers
-        players, why = _players(models, reason)
-        told.append(f"{each.config.name}: {players} models ({why})")
-        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor), players))
+        choice = model_choice(models, reason, is_recorded=needs_no_model(each.recorded))
+        if choice is None:
+            continue
+        told.append(f"{each.config.name}: {choice.words}")
+        allowing = each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor)
+        jobs.append(_Job(allowing, choice.players))
     return jobs, tuple(dict.fromkeys(told))
 
 
-def _players(models: Models, reason: str | None) -> tuple[Players, str]:
-    if models != "auto":
-        return models, "as requested"
-    if not reason:
-        return "real", "all are reachable"
-    return "recorded", reason
-
-
 async def _replayed_all(
-    jobs: Sequence[_Job], request: VerifyRequest, first: int, tell: Callable[[_Done], None], stop: Stop
+    jobs: Sequence[_Job], request: VerifyRequest, first: int, tell: _Counted, stop: Stop
 ) -> list[CaseResult]:
     """Return the result of each case; of those that were not done when it was stopped, what there is."""
     free = asyncio.Semaphore(request.at_once)
@@ -227,8 +232,9 @@ async def _replayed_all(
     async def case(job: _Job, found: list[RunResult]) -> None:
         for number in range(first, first + request.runs):
             async with free:
+                tell.begin(job.ready.case.eval_id)
                 found.append(await _one(job, request, number))
-            tell(_Done(job.ready.case.eval_id, found[-1].passed))
+            tell.end(job.ready.case.eval_id, passed=found[-1].passed)
 
     await _unless(
         stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]
@@ -246,7 +252,7 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
 
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:
-    error = each.error if isinstance(each, Unready) else NO_MODEL_TURNS
+    error = each.error if isinstance(each, Unready) else absent_words(each.config.absent) or NO_MODEL_TURNS
     status: CaseStatus = "skipped" if each.case.conversation_scenario is not None else "error"
     return CaseResult(eval_id=each.case.eval_id, status=status, error=error, golden=golden_steps(each))
 

@@ -6,7 +6,7 @@ import calendar
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 
 from google.adk.evaluation.eval_case import Invocation
@@ -156,12 +156,14 @@ def code_words(
     tolerances: Sequence[Tolerance] = (),
     *,
     may_be_framed: bool = False,
+    as_recorded_in: Container[int] = (),
     is_determined: Callable[[], bool] = lambda: False,
+    makes_sets: Callable[[], bool] = lambda: False,
 ) -> Check | None:
     """Look for other words in final responses that the agent's code makes; None where models said them all as they are.
 
-    To a response match most words are enough: a decision that is turned round differs in one. Words with digits, and the names of
-    days and months, may be others each time where the code may read a clock or draw. What a recorded model said is the model's, and how a golden words it is left to the match.
+    To a response match most words are enough: a decision that is turned round differs in one. What was recorded here has to be the same.
+    Elsewhere, dates and words with digits may be others where the code may read a clock or draw; how a golden words what a model said is left to the match.
 
     Args:
         actual: The turns of the replay, with recorded models.
@@ -169,34 +171,51 @@ def code_words(
         models: What the models said in each turn.
         tolerances: What may differ.
         may_be_framed: The golden is a trace, whose maker may have written words before and behind what the agent said.
+        as_recorded_in: The turns whose final response is in the golden as it was recorded.
         is_determined: Tells whether the agent's code gives the same result each time, if it gets the same answers.
+        makes_sets: Tells whether the agent's code makes sets, whose order each process chooses.
     """
     actual = responses_as_golden(actual, expected, tolerances)
-    told, scores = list[str](), list[float | None]()
+    found: list[str | None] = []
     for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
-        words = _tokens(spoken(one.final_response))
-        if other.final_response is None or number >= len(models) or words in _said(models[number]):
-            scores.append(None)
+        said, golden = spoken(one.final_response), spoken(other.final_response)
+        is_whole = number in as_recorded_in
+        is_told = other.final_response is not None and number < len(models)
+        other_words = _other_text(said, golden, makes_sets) if is_told and is_whole else ""
+        if not is_told or (not other_words and _tokens(said) in _said(models[number])):
+            found.append(None)
             continue
-        wanted = _tokens(spoken(other.final_response))
-        may_differ = _is_drawn if words == wanted or not is_determined() else _never
-        is_framed = may_be_framed and _is_framed(words, wanted, may_differ)
-        other_words = "" if is_framed else _other_words(words, wanted, may_differ)
-        scores.append(float(not other_words))
-        told += [f"turn {number + 1}: {other_words}"] if other_words else []
-    return _words_check(scores, told)
+        if not is_whole:
+            other_words = _words_apart(said, golden, is_determined, may_be_framed=may_be_framed)
+        found.append(other_words)
+    return _words_check(found)
 
 
-def _words_check(scores: Sequence[float | None], told: Sequence[str]) -> Check | None:
-    """Return the check of these turns; None where none was looked at."""
+def _words_apart(said: str, golden: str, is_determined: Callable[[], bool], *, may_be_framed: bool) -> str:
+    words, wanted = _tokens(said), _tokens(golden)
+    may_differ = _is_drawn if words == wanted or not is_determined() else _never
+    is_framed = may_be_framed and _is_framed(words, wanted, may_differ)
+    return "" if is_framed else _other_words(words, wanted, may_differ)
+
+
+def _other_text(said: str, golden: str, makes_sets: Callable[[], bool]) -> str:
+    """Say how a text differs from the golden's, whatever their white space is; empty where it does not."""
+    if said.split() == golden.split() or "".join(said.split()) == "".join(golden.split()):
+        return ""
+    if other := _other_words(said.split(), golden.split(), _never):
+        return other
+    return "" if makes_sets() else "the same words in another order"
+
+
+def _words_check(found: Sequence[str | None]) -> Check | None:
+    """Return the check of the other words in these turns, None for each that was not looked at; None where none was."""
+    scores = tuple(None if words is None else float(not words) for words in found)
     known = [score for score in scores if score is not None]
     if not known:
         return None
-    status: CheckStatus = "failed" if told else "passed"
-    detail = "; ".join(told)
-    return Check(
-        name=CODE_WORDS, status=status, score=min(known), threshold=1.0, turns=tuple(scores), detail=detail
-    )
+    detail = "; ".join(f"turn {number}: {words}" for number, words in enumerate(found, start=1) if words)
+    status: CheckStatus = "failed" if detail else "passed"
+    return Check(name=CODE_WORDS, status=status, score=min(known), threshold=1.0, turns=scores, detail=detail)
 
 
 def _tokens(text: str) -> list[str]:

@@ -8,9 +8,10 @@ from functools import partial
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
-from evalset.golden_trace.steps import Step
+from evalset.golden_trace.steps import Step, text_of
+from evalset.recorded.golden_digests import text_digest
 from evalset.recorded.recorded_turns import untold_words, written_turns
-from evalset.recorded.recording import RecordedModelTurn, end_state, unknown_parts
+from evalset.recorded.recording import RecordedModelTurn, end_state, is_imported, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
@@ -39,7 +40,7 @@ from evalset.verify.verdicts import (
     judged,
     told_edits,
 )
-from simulator.agents.agent_source import is_determined
+from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
@@ -221,9 +222,24 @@ def _code_words(
         replay.models,
         each.recorded.tolerances,
         may_be_framed=each.recorded.is_partial,
+        as_recorded_in=_texts_as_recorded(each),
         is_determined=partial(is_determined, each.config),
+        makes_sets=partial(makes_sets, each.config),
     )
     return [] if found is None else [found]
+
+
+def _texts_as_recorded(each: ReadyCase) -> frozenset[int]:
+    """Return the turns whose final response this product recorded, and nobody edited since."""
+    if is_imported(each.recorded):
+        return frozenset()
+    pairs = zip(each.case.conversation or (), each.recorded.turns, strict=False)
+    return frozenset(
+        number
+        for number, (golden, recorded) in enumerate(pairs)
+        if recorded.golden is not None
+        and text_digest(text_of(steps_of(golden), "text")) == recorded.golden.text
+    )
 
 
 def _compared(found: Sequence[Check], criteria: Criteria, each: ReadyCase) -> Compared:

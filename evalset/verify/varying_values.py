@@ -62,9 +62,7 @@ async def find_varying(
     if replay is not None and _has_unrecorded_models(each.recorded, replay):
         return ()
     golden, inputs = golden_sample(each), inputs_text(each.recorded)
-    quiet = ways._replace(models="recorded", unrecorded="fail", latencies=False)
-    anything = Ignore(tool=EVERY_TOOL)
-    recorded = each.recorded.model_copy(update={"tolerances": (*each.recorded.tolerances, anything)})
+    quiet, recorded = ways._replace(models="recorded", unrecorded="fail", latencies=False), _any_call(each)
     samples: list[Sample] = []
     began = time.perf_counter()
     found: tuple[Varying, ...] = ()
@@ -79,6 +77,26 @@ async def find_varying(
         if len(samples) >= ENOUGH and not unexplained(golden, samples[0], found):
             break
     return (*found, *reordered(golden, samples[0], found)) if makes_sets(each.config) else found
+
+
+def _any_call(each: ReadyCase) -> RecordedCase:
+    """Return what is recorded of a case, in which each call has its response whatever its arguments are."""
+    anything = Ignore(tool=EVERY_TOOL)
+    return each.recorded.model_copy(update={"tolerances": (*each.recorded.tolerances, anything)})
+
+
+async def find_drawn(each: ReadyCase, ways: ReplayOptions) -> tuple[Varying, ...]:
+    """Return what the agents' own models write otherwise in each of two replays, where it is a time or an id in both and in the recording.
+
+    Other words of a model vary as well, and may still be the agent's doing.
+    """
+    recorded, samples = _any_call(each), list[Sample]()
+    while len(samples) < FEWEST:
+        again = await replayed(each.case, recorded, each.config, ways._replace(latencies=False))
+        if again.error:
+            return ()
+        samples.append(_sample(again))
+    return varying(golden_sample(each), samples, inputs_text(each.recorded), only_drawn=True)
 
 
 def _has_unrecorded_models(recorded: RecordedCase, replay: CaseReplay) -> bool:
@@ -170,6 +188,8 @@ async def judged_again(
     if not _may_vary(result):
         return result
     found = await find_varying(each, asked.ways, replay)
+    if not found and asked.ways.models == "real" and _may_be_drawn(result):
+        found = await find_drawn(each, asked.ways)
     if not found:
         return result
     tolerant = allowing(each, found)
@@ -192,6 +212,21 @@ def _may_vary(result: RunResult) -> bool:
     if result.passed or result.divergence is None:
         return False
     return result.divergence.what in {"arguments", "response", "text", "state"} or bool(result.unrecorded)
+
+
+def _may_be_drawn(result: RunResult) -> bool:
+    """Return whether a run differs first in values with digits alone, so that it is worth it to ask the models again."""
+    if result.divergence is None:
+        return False
+    first = result.divergence.pairs[0]
+    pairs = [(each.golden, each.actual) for each in result.divergence.differences]
+    if result.divergence.what == "text" and first.golden and first.actual:
+        pairs = [(first.golden.text, first.actual.text)]
+    return bool(pairs) and all(
+        isinstance(value, (str, int, float)) and any(map(str.isdigit, str(value)))
+        for pair in pairs
+        for value in pair
+    )
 
 
 def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
@@ -294,13 +329,16 @@ def sample_of(
     return Sample(values, began, ended)
 
 
-def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tuple[Varying, ...]:
+def varying(
+    golden: Sample, replays: Sequence[Sample], inputs: str = "", *, only_drawn: bool = False
+) -> tuple[Varying, ...]:
     """Return what differs by itself, and the tolerance for each.
 
     Args:
         golden: What was recorded.
         replays: Several replays with the same answers.
         inputs: All that was answered, as a text: a date that stands in there is not one that a clock gave.
+        only_drawn: Whether only times and ids count.
     """
     found: dict[tuple[Of, str, str], list[tuple[Any, ...]]] = defaultdict(list)
     for place in _places([golden, *replays]):
@@ -313,6 +351,7 @@ def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tupl
         and not (
             _is_text((of, tool, path), seen) and any(_is_reworded(texts, samples, inputs) for texts in seen)
         )
+        and not (only_drawn and any(_is_more_than_drawn(values, samples) for values in seen))
     ]
     return tuple(_outermost(made))
 
@@ -495,6 +534,19 @@ def _text_holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inpu
     ):
         return "a time"
     return found.pop() if len(found) == 1 else "a random value"
+
+
+def _is_more_than_drawn(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
+    """Return whether a place differs in more than times and ids; of texts each word that differs is looked at."""
+    if _holds([tuple(values)], samples) in {"a time", "an id"}:
+        return False
+    if not all(isinstance(value, str) for value in values):
+        return True
+    cut = _tokens(values)
+    return len({*map(len, cut)}) != 1 or any(
+        len({*words}) > 1 and not all(any(map(str.isdigit, word)) for word in words)
+        for words in zip(*cut, strict=True)
+    )
 
 
 def _tokens(texts: Sequence[str]) -> list[list[str]]:

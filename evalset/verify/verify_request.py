@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from pydantic import Field
 
 from evalset.recorded.recording_files import recording_of
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
+from evalset.verify.results import VerifyProgress
 from simulator.agents import absolute_agent
 from simulator.base.frozen_value import Value
-
-Models: TypeAlias = Literal["auto", "real", "recorded"]
 
 AT_ONCE = 4
 """How many cases are replayed at a time, as `adk eval` does."""
@@ -27,6 +27,17 @@ class Stop(Protocol):
     def is_set(self) -> bool:
         """Return whether to stop."""
         ...
+
+
+AtWork: TypeAlias = Callable[[Sequence[str]], None]
+"""Told the ids of the cases that are at work."""
+
+
+class Told(NamedTuple):
+    """Who is told how far a verification is: of each run that is done, and of the cases that are at work, whenever these are others."""
+
+    done: Callable[[VerifyProgress], None] = lambda _: None
+    at_work: AtWork = lambda _: None
 
 
 class WorkPart(Value):
@@ -70,7 +81,7 @@ class VerifyRequest(Value):
     environment: Path | None = None
     cases: tuple[str, ...] = ()
     runs: int = 1
-    models: Models = "auto"
+    models: Models = BY_HAND
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
     at_once: int = AT_ONCE

@@ -11,12 +11,13 @@ from pathlib import Path
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import no_case
 from evalset.files.set_outline import ids_in_order
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.coroutines import PATIENCE
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import Verification, VerifyProgress, judged_among
-from evalset.verify.verify_request import AT_ONCE, Models, Stop, VerifyRequest
+from evalset.verify.verify_request import AT_ONCE, AtWork, Stop, Told, VerifyRequest
 from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
@@ -34,7 +35,7 @@ def verify(  # long: what it takes is most of it
     environment: Path | str | None = None,
     cases: Collection[str] = (),
     runs: int = 1,
-    models: Models = "auto",
+    models: Models = BY_HAND,
     unrecorded: Policy = "fail",
     criteria: Criteria | None = None,
     at_once: int = AT_ONCE,
@@ -45,6 +46,7 @@ def verify(  # long: what it takes is most of it
     stop: threading.Event | None = None,
     latencies: bool = False,
     executor: Executor | None = None,
+    on_work: AtWork = lambda _: None,
 ) -> Verification:
     """Replay the cases of an eval set without their world, and compare each with its golden.
 
@@ -74,6 +76,7 @@ def verify(  # long: what it takes is most of it
         executor: Does the work, a few cases at a time: what is submitted can be pickled, so any `concurrent.futures.Executor` will do. Its
             workers load the agent themselves, by `agent` in words and `agents_dir`; `processes` says how many there are. Who made it
             ends it. By default an agent that plays in kernels is verified in kernels, in as many as `processes` says.
+        on_work: Told the ids of the cases that are at work, whenever these are others; in the thread that replays.
 
     Raises:
         VerifyError: A file cannot be read or is something else, or a case or the agent is not there.
@@ -97,21 +100,22 @@ def verify(  # long: what it takes is most of it
         renamed=renamed or {},
         latencies=latencies,
     )
+    tell = Told(on_progress, on_work)
     made = agent if isinstance(agent, SimulatedAgentConfig) else None
     if executor is not None:
         if made is not None:
             raise ValueError(
                 "the workers of an executor load the agent themselves; pass its name, not an object"
             )
-        return judged_among(_by(executor, request, processes, on_progress, stop))
-    return judged_among(_verified(request, made, processes, on_progress, stop))
+        return judged_among(_by(executor, request, processes, tell, stop))
+    return judged_among(_verified(request, made, processes, tell, stop))
 
 
 def _verified(
     request: VerifyRequest,
     made: SimulatedAgentConfig | None,
     processes: int | None,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     if isinstance(made, KernelAgentConfig):
@@ -144,7 +148,7 @@ def _by_own(
     executor: KernelExecutor,
     request: VerifyRequest,
     workers: int,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     try:
@@ -157,7 +161,7 @@ def _by(
     executor: Executor,
     request: VerifyRequest,
     processes: int | None,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     eval_ids = chosen_ids(request.eval_set, request.cases)
@@ -176,8 +180,10 @@ def chosen_ids(eval_set: Path, chosen: Collection[str]) -> list[str]:
     """
     try:
         ids = ids_in_order(eval_set, read_file(eval_set))
-    except (EvalSetError, OSError):
-        # An old form, or nothing that can be read: ADK's loader and the doctor have the word.
+    except OSError as error:
+        raise VerifyError(f"{eval_set}: cannot be read: {error.strerror or error}") from error
+    except EvalSetError:
+        # An old form, or none at all: ADK's loader and the doctor have the word.
         from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - imports ADK
 
         ids = [case.eval_id for case in read_eval_set(eval_set)]

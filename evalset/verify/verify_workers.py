@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from evalset.datasets.agent_projects import project_of
+from evalset.replay.model_choice import Models
 from evalset.verify.errors import VerifyError
-from evalset.verify.verify_request import Models
 from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
 from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.interpreters import project_python

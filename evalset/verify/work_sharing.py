@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verification, VerifyProgress
-from evalset.verify.verify_request import Stop, VerifyRequest, WorkPart
+from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.kernel.kernel_executor import KernelExecutor
 from simulator.runtime.adk.private_network import used_together
@@ -33,7 +33,7 @@ def verify_by(
     eval_ids: Sequence[str],
     *,
     workers: int,
-    tell: Callable[[VerifyProgress], None],
+    tell: Told,
     stop: Stop,
 ) -> Verification:
     """Have a verification done by an executor.
@@ -43,7 +43,7 @@ def verify_by(
         request: What is verified.
         eval_ids: The ids of the chosen cases, in the order of the file.
         workers: How many there are.
-        tell: Told after each run.
+        tell: Told how far it is.
         stop: Ends it.
 
     Raises:
@@ -102,7 +102,7 @@ class CaseByCase:
         def submit(part: WorkPart) -> Future[Any]:
             return self._submit(part.model_copy(update={"places": (place,)}))
 
-        sharing = Sharing(submit, [eval_id], self._request.runs, lambda _: None)
+        sharing = Sharing(submit, [eval_id], self._request.runs, Told())
         return sharing.done(1, threading.Event(), _nothing_done(self._request))
 
 
@@ -188,7 +188,7 @@ class Sharing:
         submit: Submits a part to an executor; the future gives a `Verification` in JSON.
         eval_ids: The ids of the cases, by their places.
         runs: How many runs each has.
-        tell: Told after each part, for each of its runs.
+        tell: Told after each part, for each of its runs; and which cases the parts at work have.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Sharing:
         submit: Callable[[WorkPart], Future[Any]],
         eval_ids: Sequence[str],
         runs: int,
-        tell: Callable[[VerifyProgress], None],
+        tell: Told,
     ) -> None:
         self._begin, self._ids, self._runs, self._tell = submit, eval_ids, runs, tell
         self._waiting: dict[Future[Any], WorkPart] = {}
@@ -204,6 +204,7 @@ class Sharing:
         self._found: list[list[tuple[int, CaseResult]]] = [[] for _ in eval_ids]
         self._verifications: list[Verification] = []
         self._done = 0
+        self._at_work: tuple[str, ...] = ()
 
     def done(self, workers: int, stop: Stop, base: Verification) -> Verification:
         """Have it done, or as much as there is when it is stopped.
@@ -221,6 +222,7 @@ class Sharing:
             for part in parts_of(len(self._ids), self._runs, workers):
                 self._submit(part)
             while self._waiting and not stop.is_set():
+                self._tell_at_work()
                 try:
                     self._take(self._ready.get(timeout=_LOOKS_EVERY))
                 except Empty:
@@ -229,6 +231,13 @@ class Sharing:
             for future in self._waiting:
                 future.cancel()
         return self._put_together(base, time.perf_counter() - began)
+
+    def _tell_at_work(self) -> None:
+        parts = [part for future, part in self._waiting.items() if future.running()]
+        now = tuple(dict.fromkeys(self._ids[place] for part in parts for place in part.places))
+        if now != self._at_work:
+            self._at_work = now
+            self._tell.at_work(now)
 
     def _submit(self, part: WorkPart) -> None:
         future = self._begin(part)
@@ -263,7 +272,7 @@ class Sharing:
         passed: list[bool | None] = [run.passed for run in case.runs]
         for each in passed or [None if case.status == "skipped" else False] * part.runs:
             self._done += 1
-            self._tell(
+            self._tell.done(
                 VerifyProgress(
                     done=self._done, total=len(self._ids) * self._runs, eval_id=case.eval_id, passed=each
                 )

@@ -7,13 +7,19 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig, is_agent
-from simulator.agents.load_advice import lacking_variables, noting_unset
+from simulator.agents.absent_packages import (
+    AbsentPackageError,
+    does_without,
+    made_of_what_is_there,
+    stand_ins,
+)
+from simulator.agents.load_advice import absent_package, lacking_variables, noting_unset
 from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.agents.placeholder_credentials import are_chosen, placeholders
@@ -133,14 +139,14 @@ class AgentFolder:
         with IMPORTS:
             prepare(home, package=app_name)
             loader = _loader(self.path.resolve() if _is_agent_folder(self.path) else home)
-            if anew:
+            if anew or absent_for(folder):
                 loader.remove_agent_from_cache(app_name)
             try:
                 is_adks = is_importable(app_name)
                 load = (
                     partial(loader.load_agent, app_name) if is_adks else partial(load_by_path, home, app_name)
                 )
-                agent = on_its_ground(folder, load, app_name)
+                agent = on_its_ground(folder, load, app_name, may_do_without=True)
             except BaseException:
                 # What the agent imported before it failed would else be kept, and not read again once it is fixed.
                 forget(app_name)
@@ -154,6 +160,7 @@ class AgentFolder:
             origin=str(self.where(name)),
             environment_data=folder,
             placeholders=placeholders_of(folder),
+            absent=absent_for(folder),
         )
 
 
@@ -282,50 +289,66 @@ def _is_made(folder: Path) -> bool:
     return folder.name in {"node_modules", "site-packages"} or (folder / "pyvenv.cfg").is_file()
 
 
-def on_its_ground(folder: Path, load: Callable[[], Any], package: str = "") -> Any:
+def on_its_ground(
+    folder: Path, load: Callable[[], Any], package: str = "", *, may_do_without: bool = False
+) -> Any:
     """Load an agent; where it lacks a module that lies in its project, look for modules there as well and try again.
 
     One that cannot be loaded finds placeholders for what it asks for in another try, where somebody chose so; `placeholders_of` names them.
-
-    A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
-    read, as it is seen where the module is.
+    In a replay, it does without packages that are not installed and that only its tools need; `absent_for` names them.
 
     Args:
         folder: The agent's folder; of a file its path without the ending.
         load: Loads it.
         package: The module whose parts are imported anew in another try.
+        may_do_without: Whether `load` gives the agent itself, of which it can be seen what it is made of.
 
     Raises:
-        Exception: Whatever `load` raises, with the module's place where that is no package; what it raised first, where placeholders did not help.
+        Exception: Whatever `load` raises, with the module's place where that is no package; what it raised first, where another try did not help.
     """
-    given = tuple[str, ...]()
+    given, absent = tuple[str, ...](), tuple[str, ...]()
     first: BaseException | None = None
     while True:
         before = set(sys.modules)
         try:
-            with placeholders(given), noting_coroutines():
-                agent = load()
-        except ModuleNotFoundError as error:
-            if not _looks_there_too(ground_of((error.name or "").partition(".")[0], folder)):
-                raise
-            forget(package)
-        except ImportError:
-            raise
+            return _tried(folder, load, given, absent)
+        except ImportError as error:
+            if _looks_there_too(error, folder):
+                forget(package)
+                continue
+            new = _missing(error, folder) if may_do_without else ""
+            if not new or new in absent:
+                raise (first or error) if absent else error  # noqa: B904 - what was raised first is told
+            first, absent = first or error, (*absent, new)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything
             first = first or error
-            new = lacking_variables(error, folder)
-            if not are_chosen() or set(new) <= set(given):
-                raise noting_unset(first, new) from first.__cause__
-            given = tuple(dict.fromkeys((*given, *new)))
-            forget(package)
-            _forget_project(folder, set(sys.modules) - before)
-        else:
-            _PLACEHOLDERS[folder] = given
-            return agent
+            variables = () if isinstance(error, AbsentPackageError) else lacking_variables(error, folder)
+            if not are_chosen() or set(variables) <= set(given):
+                raise noting_unset(first, variables) from first.__cause__
+            given = tuple(dict.fromkeys((*given, *variables)))
+        forget(package)
+        _forget_project(folder, set(sys.modules) - before)
 
 
-def _looks_there_too(ground: Path | None) -> bool:
-    """Look for modules in a folder from now on; return whether they were not looked for there before."""
+def _tried(folder: Path, load: Callable[[], Any], given: Sequence[str], absent: Sequence[str]) -> Any:
+    with placeholders(given), stand_ins(absent), noting_coroutines():
+        agent = made_of_what_is_there(load()) if absent else load()
+    _PLACEHOLDERS[folder], _ABSENT[folder] = tuple(given), tuple(absent)
+    return agent
+
+
+def _missing(error: ImportError, folder: Path) -> str:
+    return absent_package(error, folder) if does_without() else ""
+
+
+def _looks_there_too(error: ImportError, folder: Path) -> bool:
+    """Look for modules from now on where a missing one is in an agent's project; return whether they were not looked for there before.
+
+    A project says in its own settings from where its code runs: `src`, its root, the root of several projects. None of them is
+    read, as it is seen where the module is.
+    """
+    missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    ground = ground_of(missing, folder)
     if ground is None or str(ground) in sys.path:
         return False
     sys.path.append(str(ground))
@@ -334,11 +357,17 @@ def _looks_there_too(ground: Path | None) -> bool:
 
 
 _PLACEHOLDERS: dict[Path, tuple[str, ...]] = {}
+_ABSENT: dict[Path, tuple[str, ...]] = {}
 
 
 def placeholders_of(folder: Path) -> tuple[str, ...]:
     """Return the variables that an agent found placeholders for when it was last loaded in this process."""
     return _PLACEHOLDERS.get(folder, ())
+
+
+def absent_for(folder: Path) -> tuple[str, ...]:
+    """Return the packages without which an agent was last loaded in this process, as they are not installed."""
+    return _ABSENT.get(folder, ())
 
 
 def _forget_project(folder: Path, names: Iterable[str]) -> None:

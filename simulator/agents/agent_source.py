@@ -13,16 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simulator.agents.environment_data import DATA_FILES
+from simulator.agents.loadable_files import loadable_files
 from simulator.base.python_source import parsed
 
 if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
-
-_SUFFIXES = frozenset({".py", ".yaml", ".yml", ".toml", ".md", ".txt", ".j2", ".jinja", ".jinja2"})
-"""Of what agents are made: code, agent configs and prompts. Eval sets, which lie in the same folder, are JSON."""
-
-_NOT_OURS = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 
 _STEADY = frozenset((
     "__future__", "abc", "asyncio", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
@@ -53,9 +48,9 @@ def source_of(config: SimulatedAgentConfig) -> Path | None:
 
 
 def source_digest(place: Path) -> str:
-    """Return a digest of the files of an agent, the same on every machine; empty where there are none."""
+    """Return a digest of the files that an agent can load, the same on every machine; empty where there are none."""
     whole = hashlib.sha256()
-    found = sorted(_files(place))
+    found = sorted(loadable_files(place))
     for file in found:
         name = file.name if file == place else file.relative_to(place).as_posix()
         whole.update(f"{name}\0{file_digest(file)}\n".encode("utf-8", "surrogatepass"))
@@ -101,7 +96,7 @@ def is_determined(config: SimulatedAgentConfig) -> bool:
     Where it cannot be read, it is not known to be.
     """
     place = source_of(config)
-    files = [] if place is None else [file for file in _files(place) if file.suffix == ".py"]
+    files = [] if place is None else [file for file in loadable_files(place) if file.suffix == ".py"]
     try:
         return bool(files) and all(_is_determined(parsed(file.read_bytes()), file, place) for file in files)
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -182,7 +177,7 @@ def _read_in(node: ast.AST, tree: ast.AST) -> tuple[str, ...]:
 def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
     """Yield all nodes of the Python files of an agent that can be read."""
     place = source_of(config)
-    for file in () if place is None else _files(place):
+    for file in () if place is None else loadable_files(place):
         if file.suffix == ".py":
             with suppress(OSError, SyntaxError, ValueError, RecursionError):
                 yield from ast.walk(parsed(file.read_bytes()))
@@ -217,20 +212,3 @@ def _file_of(tool: Any) -> Path | None:
     except (TypeError, ValueError):
         return None
     return Path(found).absolute() if found else None
-
-
-def _files(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        yield place
-        return
-    for folder, folders, files in os.walk(place):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _NOT_OURS
-            and not name.startswith(".")
-            and not Path(folder, name, "pyvenv.cfg").exists()
-        ]
-        yield from (
-            Path(folder, name) for name in files if Path(name).suffix in _SUFFIXES and name not in DATA_FILES
-        )

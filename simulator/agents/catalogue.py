@@ -444,8 +444,17 @@ def find_agents(
 
 
 @cache
-def catalogue_for(settings: AgentSettings, elsewhere: Elsewhere | None = None) -> AgentCatalogue:
-    """Return the one catalogue of this process for these settings; `elsewhere` loads agents in processes of their own."""
+def catalogue_for(
+    settings: AgentSettings, elsewhere: Elsewhere | None = None, *, without_packages: bool = False
+) -> AgentCatalogue:
+    """Return the one catalogue of this process for these settings.
+
+    Args:
+        settings: Which agents there are.
+        elsewhere: Loads agents in processes of their own.
+        without_packages: Whether its agents are loaded for replays alone, without packages that are not installed.
+    """
+    del without_packages  # another one is another catalogue
     return AgentCatalogue(settings, elsewhere)
 
 

@@ -101,6 +101,23 @@ def lacking_variables(error: BaseException, folder: Path) -> tuple[str, ...]:
     return tuple(name for name in found if not os.environ.get(name))
 
 
+def absent_package(error: ImportError, folder: Path) -> str:
+    """Return the module that an agent could not import, of a package that its project lists or an extra of google-adk brings; empty where it may be the project's own.
+
+    Args:
+        error: What loading it raised.
+        folder: Its folder; of a file its path without the ending.
+    """
+    words = failure_words(error, folder)
+    missing = _NO_MODULE.search(words) or _NO_PART.search(words)
+    module = ".".join(reversed(missing.groups())) if missing else ""
+    if not module or module.startswith("google.adk"):
+        return ""
+    listing = listing_of(folder)
+    listed = _for_module(module, listing.needed) if listing else ""
+    return module if listed or _extra_with(module) else ""
+
+
 def noting_unset(error: BaseException, names: Sequence[str]) -> BaseException:
     """Add to an error which variables its agent reads that are not set, where it does not say so itself; return it."""
     if unsaid := [name for name in names if name != ACCOUNT and name not in str(error)]:

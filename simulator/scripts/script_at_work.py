@@ -43,13 +43,16 @@ class ScriptAtWork:
         simulation: The session; the seats are as the script wants them.
         script: The script.
         resumes: Go on where the script was, as for `ScriptPlay`.
+        first: As for `ScriptPlay`.
     """
 
-    def __init__(self, simulation: Simulation, script: Script, *, resumes: bool = False) -> None:
+    def __init__(
+        self, simulation: Simulation, script: Script, *, resumes: bool = False, first: int = 0
+    ) -> None:
         self._simulation = simulation
-        self._play = ScriptPlay(simulation, script, asks=self._asks, resumes=resumes)
-        first = ScriptStep(turn=1, turns=len(script.turns), words="the script starts")
-        self._progress = ScriptProgress(step=first)
+        self._play = ScriptPlay(simulation, script, asks=self._asks, resumes=resumes, first=first)
+        begins = ScriptStep(turn=1, turns=len(script.turns), words="the script starts")
+        self._progress = ScriptProgress(step=begins)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="script", daemon=True)
         self._thread.start()

@@ -93,14 +93,21 @@ class ScriptPlay:
         asks: Who is asked where the script says so; by default nobody, and the script ends there.
         resumes: Go on where the script was: what it has said and answered on the way to the journal's head is known by
             its provenance. By default it begins with its first turn.
+        first: The turn, from 0, before which it does not go on: somebody has spoken in the place of those before it.
     """
 
     def __init__(
-        self, simulation: Simulation, script: Script, *, asks: Asks | None = None, resumes: bool = False
+        self,
+        simulation: Simulation,
+        script: Script,
+        *,
+        asks: Asks | None = None,
+        resumes: bool = False,
+        first: int = 0,
     ) -> None:
         self.simulation, self.script = simulation, script
         self.timed: Callable[[float | None], None] = lambda _: None
-        self._asks, self._resumes = asks, resumes
+        self._asks, self._resumes, self._first = asks, resumes, first
         self._otherwise: Otherwise = script.otherwise
         self._lines = Lines(script)
         self._surprises: list[Leftover] = []
@@ -152,7 +159,7 @@ class ScriptPlay:
         if begun and self.simulation.session.is_running:
             self._turn = begun - 1
             self._finish(self.script.turns[self._turn].ends)
-        return begun
+        return max(begun, self._first)
 
     def _play(self, number: int) -> None:
         self._turn, turn = number, self.script.turns[number]

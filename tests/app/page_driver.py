@@ -100,7 +100,7 @@ class Tab:
 
     def keys(self, start: str) -> list[str]:
         """Return the keys that start like this, of blocks too."""
-        found = [str(getattr(node, "key", None) or _block_key(node)) for node in self.nodes()]
+        found = [str(getattr(node, "key", None) or block_key(node)) for node in self.nodes()]
         return [key for key in found if key.startswith(start)]
 
     def key(self, start: str) -> str:
@@ -110,7 +110,7 @@ class Tab:
 
     def block(self, key: str) -> Any:
         """Return the container with this key."""
-        (found,) = [node for node in self.nodes() if _block_key(node) == key]
+        (found,) = [node for node in self.nodes() if block_key(node) == key]
         return found
 
     def nodes(self) -> list[Any]:
@@ -156,7 +156,8 @@ def _as_markdown(node: Any) -> str:
     return str(proto) if proto is not None else ""
 
 
-def _block_key(node: Any) -> str:
+def block_key(node: Any) -> str:
+    """Return the key of a container; empty where a node is none, or has none."""
     proto = getattr(node, "proto", None)
     block_id = str(getattr(proto, "id", "") or "")
     return block_id.rpartition("-")[2]

@@ -73,11 +73,14 @@ COLUMNS = (1.25, 1)
 
 
 def case_page(
-    scene: SetContext, key: str, part: OpenPart | None, runs: Callable[[], None] = lambda: None
+    scene: SetContext,
+    key: str,
+    part: OpenPart | None,
+    runs: Callable[[], SetCommand | None] = lambda: None,
 ) -> SetCommand | None:
-    """Draw the case with this key, and the editor of a part of it; return what was asked for. `runs` draws what is run on the case."""
+    """Draw the case with this key, and the editor of a part of it; return what was asked for. `runs` does so for what is run on the case."""
     asked = _head(scene, key)
-    runs()
+    asked = runs() or asked
     left, right = st.columns(COLUMNS, gap="small")
     agent = _agent(scene, key)
     with right, pane("case_side"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -133,7 +134,7 @@ def _migrate(workspace: Workspace, ward: Ward) -> None:
             key=option_key(workspace, "doctor_lines", ""),
             placeholder=EXAMPLE,
             height=130,
-            help="Applied together, to sets and recorded environments, so two tools can swap names",
+            help="The options of `golden-trace doctor`. Applied together, to sets and recorded environments, so two tools can swap names",
         )
         keep_option(workspace, "doctor_lines", said or "")
         if st.button(
@@ -296,7 +297,7 @@ def _renamed(workspace: Workspace, ward: Ward, found: Examination) -> None:
                 key=key_of(workspace, f"doctor_rename_{slug(old)}"),
                 icon=":material/difference:",
             ):
-                _begin(workspace, ward, f"agent {old} -> {new}", "migrate")
+                _begin(workspace, ward, f"--rename-agent {shlex.quote(f'{old}={new}')}", "migrate")
 
 
 def _counts(found: Examination) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -14,7 +15,18 @@ from app.evalsets.run.adk_eval_tab import run_progress
 from app.evalsets.run.eval_tables import metric_rows
 from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
 from app.evalsets.run.verify_jobs import MARKS, options_of, verifying, where_of, why_of
-from app.evalsets.run.verify_tab import divergence_shown
+from app.evalsets.run.verify_tab import (
+    EDITED,
+    About,
+    GoldenEdit,
+    OpenAt,
+    commands_shown,
+    divergence_actions,
+    divergence_shown,
+    done_about,
+    edit_said,
+    edited_golden,
+)
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
@@ -26,15 +38,24 @@ from app.live.session_opening import unreachable
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
+from evalset.replay.model_choice import BY_HAND, model_choice
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_results import AdkCaseResult
     from evalset.doctor import Examination, Finding
-    from evalset.verify.results import CaseResult
+    from evalset.editing.case_edits import Edit
+    from evalset.replay.model_choice import Models
+    from evalset.verify.results import CaseResult, RunResult
 
 CASE_EXAMINED = "case examined"
 """The name of the doctor's work at a workspace that is about one case."""
+
+EditOf: TypeAlias = "Callable[[GoldenEdit], Callable[[], Edit]]"
+"""Gives the work that makes an edit of a golden."""
+
+_AGAIN = "case_again"
+"""The note of the case that is verified by itself once its golden is saved."""
 
 _UNSAVED = "The saved file has no case with this ID. Save the set first"
 _UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can generate responses or use real tools"
@@ -57,8 +78,22 @@ class ShownCase:
     unsaved: bool = False
 
 
-def case_runs(workspace: Workspace, facts: SetFacts, shown: ShownCase) -> None:
-    """Draw the three buttons and the last results of the case; what is asked is begun here."""
+def case_runs(
+    workspace: Workspace, facts: SetFacts, shown: ShownCase, edit: EditOf | None = None
+) -> OpenAt | Edit | None:
+    """Draw the three buttons and the last results of the case; what is run is begun here.
+
+    Args:
+        workspace: The set's workspace.
+        facts: What is known of the set.
+        shown: The case.
+        edit: As for `verify_tab`; None where the golden cannot be changed from here.
+
+    Returns:
+        What was asked for about the first divergence: a session at that step, or the edit of the golden, once it is made.
+    """
+    if edit is not None and (edited := edited_golden(workspace)) is not None:
+        return edited
     agent = shown.agent or agent_of_set(workspace, facts)
     recorded = environment_of(workspace.eval_set) is not None and not environment_trouble(workspace.eval_set)
     lacks = "" if recorded else _UNRECORDED
@@ -70,7 +105,12 @@ def case_runs(workspace: Workspace, facts: SetFacts, shown: ShownCase) -> None:
         findings = _check(workspace, shown, agent, "" if lacks == _UNRECORDED else lacks)
     with place():
         _underway(workspace)
-        _details(workspace, verified, scored, findings)
+        failed = (
+            verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
+        )
+        asked = _why(workspace, replace(shown, agent=agent), failed, edit) if failed is not None else None
+        _details(workspace, replace(shown, agent=agent), failed, scored, findings)
+        return asked
 
 
 def _button(workspace: Workspace, label: str, icon: str, help_: str, *, off: bool) -> bool:
@@ -79,22 +119,24 @@ def _button(workspace: Workspace, label: str, icon: str, help_: str, *, off: boo
 
 
 def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> LastResult | None:
-    """Draw the button and the last verdict; return what was found."""
+    """Draw the button and the last verdict; return what was found. A golden that was changed here and saved is verified by itself."""
+    off = bool(lacks) or _runs(workspace, CASE_VERIFIED)
+    found = last_result(workspace, shown.eval_id)
     if _button(
         workspace,
         "Verify case",
         ":material/verified:",
         lacks or "Replays the case with recorded responses. No real tool runs",
-        off=bool(lacks) or _runs(workspace, CASE_VERIFIED),
-    ):
+        off=off,
+    ) or (not off and _is_changed_here(workspace, shown, found)):
         job = workspace.jobs[CASE_VERIFIED] = verifying(options_of(workspace, agent, (shown.eval_id,)))
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
-    found = last_result(workspace, shown.eval_id)
     if found is not None:
         is_of_now = not is_out_of_date(found.measured, unsaved=shown.unsaved)
         words = f"{MARKS[found.status]}, {short_time(found.at)}"
         _badge(words, _COLORS[found.status], is_of_now=is_of_now)
+        st.caption(found.models, width="content")
     return found
 
 
@@ -161,7 +203,10 @@ def _begin_adk_eval(workspace: Workspace, eval_id: str, agent: str) -> None:
     try:
         with st.spinner("Starting `adk eval`"):
             agents = catalogue()
-            models = bool(workspace.options.get("adk_models")) or bool(unreachable(agents.config(agent)))
+            lacks = "; ".join(unreachable(agents.config(agent))) or None
+            chosen: Models = "recorded" if workspace.options.get("adk_models") else BY_HAND
+            choice = model_choice(chosen, lacks, is_recorded=True)
+            models = choice is not None and choice.players == "recorded"
             unrecorded: Any = workspace.options.get("adk_unrecorded", "fail")
             asked = AdkEvalOptions(
                 agent=agent, cases=(eval_id,), recorded_models=models, unrecorded=unrecorded
@@ -217,17 +262,51 @@ def _underway(workspace: Workspace) -> None:
         problem("The run did not start.", said)
 
 
+def _is_changed_here(workspace: Workspace, shown: ShownCase, found: LastResult | None) -> bool:
+    """Return, once, whether the golden or its tolerances were changed on this page, and are saved."""
+    if workspace.notes.get(_AGAIN) != shown.eval_id or shown.unsaved or EDITED in workspace.jobs:
+        return False
+    del workspace.notes[_AGAIN]
+    return found is not None and is_out_of_date(found.measured, unsaved=False)
+
+
+def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditOf | None) -> OpenAt | None:
+    """Draw why the case did not pass in a line, and what to do about it; return the session that shall be opened."""
+    case = failed.case
+    with st.container(key="case_why", gap="xsmall"):
+        if why := why_of(case) if case is not None else failed.why:
+            st.text(literal(f"{where_of(case)}{why}"))
+        if edit is None:
+            return None
+        if wrong := workspace.notes.get("verify"):
+            problem("The action failed.", wrong)
+        run = _failed_run(case)
+        if case is None or run is None or run.divergence is None:
+            return None
+        edited = edit_said(failed.measured, workspace.notes.get("verify_edited", ""), unsaved=shown.unsaved)
+        action = divergence_actions(
+            workspace,
+            run.divergence.action,
+            can_accept=run.came_to_its_end,
+            is_done=edited == case.eval_id,
+        )
+        if action is not None and action != "open":
+            workspace.notes[_AGAIN] = case.eval_id
+        return done_about(workspace, About(shown.agent or case.agent, case, run), action, edit)
+
+
+def _failed_run(case: CaseResult | None) -> RunResult | None:
+    return next((each for each in case.runs if not each.passed), None) if case is not None else None
+
+
 def _details(
     workspace: Workspace,
-    verified: LastResult | None,
+    shown: ShownCase,
+    failed: LastResult | None,
     scored: AdkCaseResult | None,
     findings: list[Finding] | None,
 ) -> None:
-    """Draw why the case did not pass in a line, and the rest folded: the page of the case keeps its room."""
-    failed = verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
-    if failed is not None and (why := why_of(failed.case) if failed.case is not None else failed.why):
-        with st.container(key="case_why"):
-            st.text(literal(f"{where_of(failed.case)}{why}"))
+    """Draw the results folded: the page of the case keeps its room."""
     if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
         return
     body = st.container(key="case_results").expander(
@@ -238,6 +317,8 @@ def _details(
     with body:
         if failed is not None:
             _differs(failed.case) if failed.case is not None else st.text(literal(failed.why))
+            if failed.case is not None:
+                commands_shown(options_of(workspace, shown.agent, (shown.eval_id,)), (failed.case,))
         if scored is not None and scored.problem:
             st.code(literal(scored.problem), language=None, wrap_lines=True)
         if scored is not None and scored.metrics:
@@ -249,7 +330,7 @@ def _details(
 def _differs(case: CaseResult) -> None:
     if case.error:
         problem("The case could not run.", case.error)
-    run = next((each for each in case.runs if not each.passed), None)
+    run = _failed_run(case)
     if run is None:
         return
     if run.divergence is not None:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from app.evalsets.run.verify_jobs import MARKS, VERIFIED, why_of
+from app.evalsets.run.verify_jobs import MARKS, VERIFIED, models_words, why_of
 from app.evalsets.set_facts import environment_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import EXPORTED, Workspace
@@ -23,6 +23,7 @@ from evalset.kept_runs.kept_run import KeptRun
 from evalset.kept_runs.run_files import KeptRunError, read_run, runs_folder
 from evalset.measured import Measured, MeasuredAgent, MeasuredFile
 from evalset.recorded.recording_files import sidecar_of
+from evalset.replay.model_choice import ANSWERED_BY
 from evalset.verify.results import CaseResult, CaseStatus, Verification
 from simulator.agents.agent_folder import listed_as
 
@@ -43,6 +44,7 @@ class LastResult(NamedTuple):
         why: Why it did not pass, in a line, where a kept run says so.
         measured: What it was measured on; None where nobody knows.
         case: All of it; None of a kept run, which holds less.
+        models: Who answered for the agents' models, in words; empty where nobody knows.
     """
 
     eval_id: str
@@ -51,6 +53,7 @@ class LastResult(NamedTuple):
     why: str = ""
     measured: Measured | None = None
     case: CaseResult | None = None
+    models: str = ""
 
 
 def last_result(workspace: Workspace, eval_id: str) -> LastResult | None:
@@ -81,6 +84,7 @@ def last_rows(results: Iterable[LastResult], *, unsaved: bool) -> list[dict[str,
             "case": literal(one.eval_id),
             "verdict": result_words(one, unsaved=unsaved),
             "when": short_time(one.at),
+            "models": one.models,
             "what happened": literal(why_of(one.case) if one.case is not None else one.why),
         }
         for one in results
@@ -93,7 +97,9 @@ def _of_jobs(workspace: Workspace) -> Iterator[LastResult]:
             found: Verification | None = getattr(job.result, "verification", job.result)
             if found is not None:
                 for case in found.cases:
-                    yield LastResult(case.eval_id, case.status, job.ended_at, "", found.measured, case)
+                    yield LastResult(
+                        case.eval_id, case.status, job.ended_at, "", found.measured, case, models_words(case)
+                    )
 
 
 def _of_kept_runs(eval_set: Path) -> Iterator[LastResult]:
@@ -107,7 +113,8 @@ def _of_kept_runs(eval_set: Path) -> Iterator[LastResult]:
     for run in islice(runs, _MOST_KEPT):
         measured = _measured(run, eval_set, place)
         for case in run.cases:
-            yield LastResult(case.eval_id, case.status, _seconds(run.at), case.why, measured)
+            models = ANSWERED_BY.get(case.models, "")
+            yield LastResult(case.eval_id, case.status, _seconds(run.at), case.why, measured, models=models)
 
 
 @lru_cache(maxsize=256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -20,6 +21,9 @@ from app.forms.common_panel import place
 from app.server.viewer_time import short_time
 from app.session.progress_panel import waiting
 
+if TYPE_CHECKING:
+    from evalset.editing.case_edits import Edit
+
 ENGINES = ("Verify", "adk eval")
 _WORDS = {
     "Verify": "Replays the cases with recorded responses. It shows the first step that differs.",
@@ -36,6 +40,13 @@ def run_tab(scene: SetContext) -> SetCommand | None:
         adk_eval_tab(workspace, facts, unsaved=unsaved)
         return None
     asked = verify_tab(workspace, facts, lambda golden: edit_of(scene, golden), unsaved=unsaved)
+    return command_of(scene, workspace, asked)
+
+
+def command_of(
+    scene: SetContext, workspace: Workspace, asked: OpenAt | OpenCase | Edit | None
+) -> SetCommand | None:
+    """Return the command for what was asked about a case, in this tab or on the page of the case."""
     if isinstance(asked, OpenCase):
         rows = scene.work.rows()
         return OpenCase(key=next((row.key for row in rows if row.eval_id == asked.key), asked.key))

@@ -8,19 +8,22 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import Literal
 
 from pydantic import Field
 
+from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import literal, safe_label
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
-from app.live.background_jobs import Job, JobProgress, Report
+from app.live.background_jobs import Job, JobProgress, Report, Work
+from app.session.shell_texts import verify_commands_of
 from evalset.golden_trace.steps import Step
+from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import VERDICTS, CaseResult, Divergence, Pair, TextPiece, Verification
+from evalset.verify.verify_request import VerifyRequest
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
 
@@ -34,6 +37,7 @@ MARKS = {
     "stopped": "stopped",
     "skipped": "skipped",
 }
+_MOST_NAMED = 3
 MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
 
@@ -56,7 +60,7 @@ class VerifyOptions(Value):
     agent: str = ""
     cases: tuple[str, ...] = ()
     runs: int = 1
-    models: Literal["auto", "real", "recorded"] = "auto"
+    models: Models = BY_HAND
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
     renamed: Mapping[str, str] = Field(default_factory=dict)
@@ -78,10 +82,48 @@ def options_of(workspace: Workspace, agent: str, cases: tuple[str, ...]) -> Veri
     )
 
 
-def verifying(asked: VerifyOptions) -> Job[Verification]:
+class VerifyJob(Job[Verification]):
+    """A verification, and the options that it was begun with."""
+
+    def __init__(self, work: Work[Verification], asked: VerifyOptions) -> None:
+        super().__init__(work, "verify")
+        self.asked = asked
+
+
+def commands_of(asked: VerifyOptions, cases: Sequence[CaseResult]) -> str:
+    """Return the commands that give the same verdicts in a terminal and in CI; empty where a shell cannot name the agent.
+
+    Args:
+        asked: What was asked for.
+        cases: What became of it: who answered then does so there, whatever is reachable from there.
+    """
+    answered = {run.models for case in cases for run in case.runs}
+    models: Models = answered.pop() if len(answered) == 1 else asked.models
+    agents = catalogue()
+    request = VerifyRequest(
+        eval_set=asked.eval_set,
+        agents_dir=agents.settings.agents_dir,
+        cases=asked.cases,
+        runs=asked.runs,
+        models=models,
+        unrecorded=asked.unrecorded,
+        criteria=asked.criteria,
+        renamed=asked.renamed,
+    )
+    return verify_commands_of(asked.agent, agents.entries(), agents.settings, request)
+
+
+def models_words(case: CaseResult | None) -> str:
+    """Return who answered for the models of a case; empty where none did, or nobody knows."""
+    players = dict.fromkeys(run.models for run in case.runs) if case is not None else {}
+    return " and ".join(ANSWERED_BY[each] for each in players)
+
+
+def verifying(asked: VerifyOptions) -> VerifyJob:
     """Begin a verification."""
 
     def work(report: Report, stop: Event) -> Verification:
+        far = _Far(report, len(asked.cases or facts_of(asked.eval_set).eval_ids) * asked.runs)
         report(JobProgress(words="Loading the agent and the cases"))
         agents = catalogue()
         executor = None
@@ -103,18 +145,38 @@ def verifying(asked: VerifyOptions) -> Job[Verification]:
                 processes=None,
                 executor=executor,
                 renamed=asked.renamed,
-                on_progress=lambda now: report(_progress(now)),
+                on_progress=far.done,
+                on_work=far.at_work,
                 stop=stop,
             )
         finally:
             if executor is not None:
                 executor.shutdown(wait=False)
 
-    return Job(work, "verify")
+    return VerifyJob(work, asked)
 
 
-def _progress(now: VerifyProgress) -> JobProgress:
-    return JobProgress(done=now.done, total=now.total, words=f"{now.done} of {now.total} runs")
+class _Far:
+    """Reports how far a verification is, and which cases are at work."""
+
+    def __init__(self, report: Report, total: int) -> None:
+        self._report, self._now = report, VerifyProgress(done=0, total=total)
+        self._cases: Sequence[str] = ()
+
+    def done(self, now: VerifyProgress) -> None:
+        self._now = now
+        self._tell()
+
+    def at_work(self, cases: Sequence[str]) -> None:
+        self._cases = cases
+        self._tell()
+
+    def _tell(self) -> None:
+        done, total = self._now.done, self._now.total
+        named = ", ".join(safe_label(each, 40) for each in self._cases[:_MOST_NAMED])
+        more = f" and {len(self._cases) - _MOST_NAMED} more" if len(self._cases) > _MOST_NAMED else ""
+        words = f"{done} of {total} runs done" + (f". At work: {named}{more}" if named else "")
+        self._report(JobProgress(done=done, total=total, words=words))
 
 
 def steps_before(golden: Sequence[Step], step: int, kinds: Sequence[str]) -> int:

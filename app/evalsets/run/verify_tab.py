@@ -36,8 +36,10 @@ from app.evalsets.run.tolerance_rows import (
 from app.evalsets.run.verify_jobs import (
     MARKS,
     VERIFIED,
+    VerifyJob,
     VerifyOptions,
     case_rows,
+    commands_of,
     difference_rows,
     fitting,
     marked_text,
@@ -54,6 +56,7 @@ from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
+from evalset.replay.model_choice import BY_HAND
 from evalset.verify import (
     Criteria,
     VerifyError,
@@ -68,6 +71,7 @@ from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit
     from evalset.golden_trace.steps import Step
+    from evalset.measured import Measured
     from evalset.verify.results import CaseResult, RunResult, Verification
 
 
@@ -108,7 +112,7 @@ class GoldenEdit(NamedTuple):
     run: RunResult
 
 
-class _About(NamedTuple):
+class About(NamedTuple):
     """A run of a case that is shown, and the agent that it is opened with."""
 
     agent: str
@@ -134,7 +138,7 @@ def verify_tab(
     Returns:
         The session or the page of the case (by its id) that shall be opened, or the edit that shall be made.
     """
-    edited = _edited(workspace)
+    edited = edited_golden(workspace)
     if edited is not None:
         return edited
     left, right = st.columns(COLUMNS, gap="medium")
@@ -146,7 +150,7 @@ def verify_tab(
         return _outcome(workspace, facts, asked, edit, unsaved=unsaved)
 
 
-def _edited(workspace: Workspace) -> Edit | None:
+def edited_golden(workspace: Workspace) -> Edit | None:
     """Return the edit that was asked for, once it is made."""
     job: Job[Edit] | None = workspace.jobs.get(EDITED)
     if job is None:
@@ -168,7 +172,7 @@ def _asked(workspace: Workspace, facts: SetFacts) -> VerifyOptions:
     models = st.selectbox(
         "Model responses come from",
         list(_MODELS),
-        key=option_key(workspace, "verify_models", "auto"),
+        key=option_key(workspace, "verify_models", BY_HAND),
         format_func=lambda each: _MODELS[each],
     )
     keep_option(workspace, "verify_models", models)
@@ -295,8 +299,8 @@ def _outcome(
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
-    _later(workspace, verification, job.ended_at)
-    edited = _edit_said(verification, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
+    _beside(workspace, verification, job)
+    edited = edit_said(verification.measured, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
     found = _found(workspace, verification)
     if not found:
         st.caption("No matching cases.")
@@ -311,9 +315,9 @@ def _outcome(
     return _case(workspace, found, asked.agent, edit, edited)
 
 
-def _edit_said(verification: Verification, eval_id: str, *, unsaved: bool) -> str:
-    """Say how far a change of a golden has come; return its case, while that is another one than was verified."""
-    if not eval_id or not is_out_of_date(verification.measured, unsaved=unsaved):
+def edit_said(measured: Measured | None, eval_id: str, *, unsaved: bool) -> str:
+    """Say how far a change of a golden has come; return its case, while that is another one than was measured."""
+    if not eval_id or not is_out_of_date(measured, unsaved=unsaved):
         return ""  # none, or it was undone
     if unsaved:
         st.success(
@@ -342,11 +346,13 @@ def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     )
 
 
-def _later(workspace: Workspace, verification: Verification, ended_at: float) -> None:
-    """Name the cases that were run again by themselves, and went another way."""
+def _beside(workspace: Workspace, verification: Verification, job: Job[Verification]) -> None:
+    """Show how to verify in the same way elsewhere; name the cases that were run again by themselves, and went another way."""
+    if isinstance(job, VerifyJob):
+        commands_shown(job.asked, verification.cases)
     then = {case.eval_id: case.status for case in verification.cases}
     for one in last_results(workspace, then):
-        if one.at > ended_at and one.status != then[one.eval_id]:
+        if one.at > job.ended_at and one.status != then[one.eval_id]:
             st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
 
 
@@ -418,6 +424,19 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
         st.text(literal(sentence))
 
 
+def commands_shown(asked: VerifyOptions, cases: Sequence[CaseResult]) -> None:
+    """Draw, folded, the commands that give the same verdicts in a terminal and in CI."""
+    if commands := commands_of(asked, cases):
+        with st.expander(
+            "Commands with the same verdicts",
+            key="verify_commands",
+            icon=":material/terminal:",
+            type="compact",
+        ):
+            st.caption("In a terminal, with pytest, and the tests that CI runs:")
+            st.code(literal(commands), language="bash", wrap_lines=True)
+
+
 def _keep(workspace: Workspace, verification: Verification) -> None:
     is_partial = len(verification.cases) < len(facts_of(workspace.eval_set).eval_ids)
     _forget_notes(workspace)
@@ -461,7 +480,7 @@ def _case(
         if run.divergence is not None:
             is_done, may = case.eval_id == edited, run.came_to_its_end
             action = divergence_panel(workspace, run.divergence, can_accept=may, is_done=is_done)
-            opened = _done(workspace, _About(agent or case.agent, case, run), action, edit)
+            opened = done_about(workspace, About(agent or case.agent, case, run), action, edit)
         else:
             for sentence in run.edited:
                 st.text(literal(sentence))
@@ -524,9 +543,9 @@ def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
     st.rerun()
 
 
-def _done(
+def done_about(
     workspace: Workspace,
-    about: _About,
+    about: About,
     action: Action | None,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
 ) -> OpenAt | None:
@@ -598,7 +617,7 @@ def divergence_panel(
     """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted; `is_done` says that the golden was changed since."""
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        asked = _actions(workspace, divergence.action, can_accept=can_accept, is_done=is_done)
+        asked = divergence_actions(workspace, divergence.action, can_accept=can_accept, is_done=is_done)
         _differences(divergence)
         _pairs(divergence)
     return asked
@@ -625,7 +644,9 @@ def _verdict(divergence: Divergence) -> None:
         st.text(literal(f"· {sentence}"))
 
 
-def _actions(workspace: Workspace, first: Action, *, can_accept: bool, is_done: bool) -> Action | None:
+def divergence_actions(
+    workspace: Workspace, first: Action, *, can_accept: bool, is_done: bool
+) -> Action | None:
     """Draw the one thing to do, and beside it the way to look at it oneself."""
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)

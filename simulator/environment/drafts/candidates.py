@@ -22,7 +22,7 @@ from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
 
-Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile"]
+Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile", "golden", "recorded"]
 
 _MOST = 5
 _LONG_FIRST = 8
@@ -37,10 +37,10 @@ class Candidate(FiniteValue):
     Attributes:
         label: Which of the kinds it is.
         title: What a person reads, in a few words: of an outcome of the tool's code, when it comes about.
-        kind: An answer, or an error that the tool reports.
-        value: The whole answer as the agent would see it; of an error too.
-        error_code: Of an error: its number or name, 0 where the tool's errors have none.
-        error_message: Of an error: its sentence.
+        kind: An answer, an error that the tool reports, an exception that it raises, or a result that comes later.
+        value: The whole answer as the agent would see it; of an error too. None where there is none yet.
+        error_code: Of an error: its number or name, 0 where the tool's errors have none; of an exception its type.
+        error_message: Of an error or an exception: its sentence.
         why: Where it comes from, in words.
         blanks: The places of it for which nothing is known.
         problems: What is wrong with it by the tool's schema; only the expected one is offered in spite of any.
@@ -50,7 +50,7 @@ class Candidate(FiniteValue):
 
     label: Label
     title: str
-    kind: Literal["value", "error"]
+    kind: Literal["value", "error", "exception", "later"]
     value: JsonValue
     error_code: int | str = 0
     error_message: str = ""

@@ -112,12 +112,11 @@ def layers(*mappings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 class Maker:
     """Makes values that fit parts of one schema; `blanks` are the places of what it made last that no source gave.
 
-    What is drawn is marked, unless it is one of choices and `is_stated`: then the tool's code says that it is any of them.
-    `drew` says whether another draw may make another value.
+    What is drawn is marked. `drew` says whether another draw may make another value.
     """
 
-    def __init__(self, plan: SchemaPlan, *, is_stated: bool = False) -> None:
-        self._plan, self._is_stated = plan, is_stated
+    def __init__(self, plan: SchemaPlan) -> None:
+        self._plan = plan
         self._left = _MOST_VALUES
         self.blanks: list[Blank] = []
         self.drew = False
@@ -245,7 +244,7 @@ class Maker:
         self.drew |= len(fine) > 1
         for one in turned:
             if not is_typed or self._plan.fits(one, plain):
-                return one if self._is_stated or len(choices) == 1 else self._drawn(name, scope, one)
+                return one if len(choices) == 1 else self._drawn(name, scope, one)
         raise NoValueError(f"{name}: no enum value matches the schema")
 
     def _text(self, plain: JsonObject, name: str, scope: ValueContext) -> str:

@@ -31,7 +31,7 @@ class Filler:
 
     def __init__(self, plan: SchemaPlan | None) -> None:
         self._plan, self._schema = plan, True if plan is None else plan.schema
-        self._free = Maker(SchemaPlan({}), is_stated=True)  # it makes what no schema but the hole's own types
+        self._free = Maker(SchemaPlan({}))  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
         self._made: ChainMap[int, tuple[JsonValue, str, tuple[Blank, ...]]] = ChainMap()
 
@@ -133,31 +133,30 @@ class Filler:
 
     def _text(self, hole: Hole, name: str, scope: ValueContext) -> str:
         """Join the parts of a text; a part for which nothing is known stands in it by its name."""
-        whole, is_blank = "", False
+        whole, marked = "", len(self._free.blanks)
+        unknown = False
         for part in hole.parts:
             last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
             if isinstance(part, str):
                 whole += part
-            elif part.number in self._made or part.size_of in self._made:
-                marked = len(self._free.blanks)
-                value = self._one(part, True, part.name, scope)
-                new = self._free.blanks[marked:]
-                is_blank = is_blank or is_guess(new)
-                self._free.blanks[marked:] = (
-                    [Blank(path=scope.path, kind="string", name=name, drawn=True)]
-                    if new and not is_blank
-                    else []
-                )
-                whole += f"<{part.name or 'text'}>" if value is None else str(value)
-            elif last in scope.known:
+            elif part.number not in self._made and part.size_of not in self._made and last in scope.known:
                 whole += str(scope.known[last])
-            elif part.choices or None not in (part.low, part.high):
-                whole += str(self._hole(part, True, part.name, scope))
+            elif self._is_told(part):
+                value = self._one(part, True, part.name, scope)
+                whole += f"<{part.name or 'text'}>" if value is None else str(value)
             else:
-                whole, is_blank = f"{whole}<{part.name or 'text'}>", True
-        if is_blank:
-            self._free.blank("string", name, scope)
+                whole, unknown = f"{whole}<{part.name or 'text'}>", True
+        inside = self._free.blanks[marked:]
+        del self._free.blanks[marked:]
+        if unknown or inside:
+            self._free.blank("string", name, scope, whole, drawn=not unknown and not is_guess(inside))
         return whole
+
+    def _is_told(self, part: Hole) -> bool:
+        """Return whether there is a value for a part of a text: it stands elsewhere, or the code states what it may be."""
+        if part.number in self._made or part.size_of in self._made:
+            return True
+        return bool(part.choices) or None not in (part.low, part.high)
 
     def _list(self, like: Sketch, node: JsonValue, name: str, scope: ValueContext) -> list[JsonValue]:
         """Fill a list: an item for each record that it is about, and one item where that is not known."""

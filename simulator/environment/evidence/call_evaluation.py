@@ -14,6 +14,7 @@ from typing import Any
 
 from simulator.base.python_source import parsed
 from simulator.environment.evidence import (
+    dice,
     generator_functions,
     native_costs,
     native_functions,
@@ -21,7 +22,6 @@ from simulator.environment.evidence import (
 )
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.expression_evaluation import (
-    JSON_KINDS,
     ONLY,
     as_text,
     attribute,
@@ -740,10 +740,10 @@ def _external(
         return Unknown(kind, named(node), sure=kind != "")
     if path.removeprefix("builtins.").startswith(native_functions.STATELESS):
         return None
+    if dice.dice_named(path):
+        return dice.drawn(run, path, args, keywords, node)
     function = native_functions.function(path)
     if function is None:
-        if path.startswith("random."):
-            return _by_chance(run, path.rpartition(".")[2], args, node)
         return _unread(run, External(path), args, keywords, node, scope)
     return _of_python(run, path, function, args, keywords, node)
 
@@ -826,12 +826,13 @@ def _of_unknown(run: ProgramRun, path: str, args: Args, keywords: Keywords, node
             if type(source) in {list, tuple} and source
             else None
         )
-    low = 0.0 if name == "len" else None
+    low, high = _bounds(name, first, args[1:])
     return Unknown(
         kind,
         named(node),
         sure=kind in {"integer", "number", "boolean", "string"} and name != "abs",
         low=low,
+        high=high,
         like=like,
         size_of=number_of(first) if name == "len" else 0,
     )
@@ -844,44 +845,18 @@ _KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def _by_chance(run: ProgramRun, name: str, args: Args, node: ast.AST) -> Any:
-    """Return what chance gives: what it may be is often stated."""
-    known = run.knows(*args)
-    if (
-        name in {"randint", "randrange"}
-        and known
-        and args
-        and all(type(one) is int for one in args)
-        and len(args) <= _TWO
-    ):
-        low, high = (0, args[0]) if len(args) == 1 else (args[0], args[1])
-        high -= name == "randrange"
-        if low <= high and (name == "randrange" or len(args) == _TWO):
-            return Unknown("integer", named(node), sure=True, low=low, high=high)
-    if name == "uniform" and known and len(args) == _TWO and all(type(one) in {int, float} for one in args):
-        return Unknown("number", named(node), sure=True, low=min(args), high=max(args))
-    if name == "choice" and len(args) == 1 and type(args[0]) in {list, tuple} and known and args[0]:
-        kinds = {JSON_KINDS.get(type(one), "") for one in args[0]}
-        kind = next(iter(kinds)) if len(kinds) == 1 else ""
-        return Unknown(
-            kind,
-            named(node),
-            sure=kind in {"string", "integer", "number", "boolean"},
-            choices=tuple(args[0]),
-            like=args[0][0],
-        )
-    if name in {"sample", "choices"} and args and type(args[0]) in {list, tuple} and known:
-        run.may_raise(node)
-        return Unknown("array", named(node), like=args[0][0] if args[0] else None)
-    if name == "seed":
-        return None
-    if name == "shuffle" and args and type(args[0]) is list:
-        run.changes(args[0])
-        run.lose(args[0])
-        return None
-    run.lose_all(args)
-    run.may_raise(node)
-    return Unknown(name=named(node))
+def _bounds(name: str, value: Any, more: Args) -> tuple[float | None, float | None]:
+    """Return the least and the most that a length is, or a number that was made whole or rounded to as many places as a draft has."""
+    if name == "len":
+        return 0.0, None
+    work: Callable[..., Any] | None = _MADE_WHOLE.get(name)
+    known = isinstance(value, Unknown) and value.is_number and None not in (value.low, value.high)
+    if work is None or not known or any(one != _TWO for one in more):
+        return None, None
+    return work(value.low, *more), work(value.high, *more)
+
+
+_MADE_WHOLE: Mapping[str, Callable[..., Any]] = {"int": int, "float": float, "round": round}
 
 
 def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> list[Any]:

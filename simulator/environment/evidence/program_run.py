@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from simulator.environment.evidence.bound_names import body_of, names_of, scan
+from simulator.environment.evidence.reached_names import Reached
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MUTABLE,
@@ -131,6 +132,7 @@ class ProgramRun:
         self.truths: dict[int, tuple[Any, bool]] = {}
         self.chances = NO_CHANCES
         self.drew = 0
+        self.reached: Callable[[], Reached] = _all_names
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
         """Decide what the values do not; the other way is another run.
@@ -296,15 +298,25 @@ class ProgramRun:
         yield from (value for value in map(partial(look_up, scope), found.read) if _is_closure(value))
 
     def forget_globals(self, *scopes: NameScope) -> None:
-        """Note that functions of the program may have run: what they put into the module's names is not known."""
+        """Note that functions of the program may have run: what they put into the module's names, as far as the tool's code reaches, is not known."""
+        reached = self.reached()
         for top in {id(one.top): one.top for one in (*scopes, *self.scopes)}.values():
-            self.lose_all(top.names[name] for name in top.names.get(CHANGED, ()) if name in top.names)
-            for name in top.names.get(REBOUND, ()):
+            self.lose_all(top.names[name] for name in noted(top, CHANGED, reached) if name in top.names)
+            for name in noted(top, REBOUND, reached):
                 forget_name(top, name)
 
 
 CHANGED, REBOUND = " changed", " rebound"
 """Under these names a module's scope holds which of its names its functions change, and which they bind anew; no program can use them."""
+
+
+def _all_names() -> Reached:
+    return None
+
+
+def noted(top: NameScope, what: str, reached: Reached) -> list[str]:
+    """Return the names of a module that its functions change, or bind anew, of those that are reached."""
+    return [name for name in top.names.get(what, ()) if reached is None or (top.module, name) in reached]
 
 
 def look_up(scope: NameScope | None, name: str) -> Any:

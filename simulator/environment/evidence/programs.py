@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from simulator.base.json_values import copied
@@ -14,6 +15,7 @@ from simulator.base.python_source import parsed
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
+from simulator.environment.evidence.reached_names import MADE_BY, made_by
 from simulator.environment.evidence.sketch import FunctionSource, Module, SeedTable
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (
@@ -191,6 +193,7 @@ def _fill(heap: Heap, name: str, tree: ast.Module, budget: StepBudget, loaded: A
         name for node in functions for name in scan(node.body).reached(lambda _: False) - names_of(node).local
     }
     scope.names[REBOUND] = {name for node in functions for name in names_of(node).of_module}
+    scope.names[MADE_BY] = MappingProxyType(made_by(tree.body))
     run = ProgramRun(budget, RunPlan(), {}, loaded, heap.lost, execute)
     run.loading = True
     try:

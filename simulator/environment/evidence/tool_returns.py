@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import decimal
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -26,8 +27,18 @@ from simulator.environment.evidence.program_run import (
     RunPlan,
     StepBudget,
     look_up,
+    noted,
 )
-from simulator.environment.evidence.programs import Heap, Program, UnreadableModuleError, find, load, seeded
+from simulator.environment.evidence.programs import (
+    MOST_LETTERS,
+    Heap,
+    Program,
+    UnreadableModuleError,
+    find,
+    load,
+    seeded,
+)
+from simulator.environment.evidence.reached_names import Reached, makers, reached_names
 from simulator.environment.evidence.sketch import (
     CodeReading,
     EarlierCall,
@@ -70,6 +81,9 @@ _SESSION, _STATE = " session", "state"
 
 _ACTIONS = ("escalate", "skip_summarization", "transfer_to_agent")
 """The actions of a tool that are told: plain values, which a person can set as well."""
+
+_NOT_ASKED = object()
+"""Stands for what was not worked out yet."""
 
 _DECIMAL = decimal.Context()
 """How Python calculates with decimal numbers where nobody has changed it."""
@@ -165,6 +179,7 @@ class _Reader:
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
         self._budget = StepBudget(STEPS)
         self._shares = True
+        self._reached: Any = _NOT_ASKED
         self._context = Context(None, _no_actions())
         self._has_context = code.takes_mapping or any(map(_is_context, all_parameters(self._takes)))
 
@@ -181,7 +196,7 @@ class _Reader:
             try:
                 end, run = self._run(heap, plans.popleft())
             except TooMuchError:
-                left = heap.copy()
+                left = _forgotten(heap.copy(), self.reached(heap))
                 found.append(_End(Outcome(Hole()), left, left.run(self._budget, RunPlan()), whole=False))
                 continue
             found.append(end)
@@ -192,6 +207,28 @@ class _Reader:
                 plans.extend(turned[: most - len(found)])
                 turned = []
         return found
+
+    def reached(self, heap: Heap) -> Reached:
+        """Return the names of the modules whose values a call can reach: what it has not left as it was is among them."""
+        if self._reached is _NOT_ASKED:
+            self._reached = self._reaching(heap)
+        names: Reached = self._reached
+        return names
+
+    def _reaching(self, heap: Heap) -> Reached:
+        top = heap.scopes[self._code.module.name]
+        code: list[tuple[NameScope, ast.AST]] = [(top, self._way[1])]
+        values = list[Any]()
+        if self._code.receiver:
+            found = list(_instances(heap, top.names.get(getattr(self._way[-2], "name", ""))))
+            if len({id(one) for _, _, one in found}) != 1:
+                return None
+            code += [(scope, each) for scope, name, _ in found for each in makers(scope, name)]
+            values.append(found[0][2])
+        if self._has_context and _SESSION in heap.scopes:
+            values.append(heap.scopes[_SESSION].names[_STATE])
+        names = reached_names(heap.scopes, code, values, heap.run(StepBudget(MOST_LETTERS), RunPlan()).knows)
+        return names if names is None or not self._has_context else names | {(_SESSION, _STATE)}
 
     def _run(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         if self._shares and heap.shared:
@@ -207,6 +244,7 @@ class _Reader:
     def _once(self, heap: Heap, plan: RunPlan) -> tuple[_End, ProgramRun]:
         run = heap.run(self._budget, plan)
         run.chances = self._chances
+        run.reached = partial(self.reached, heap)
         by_chance = False
         session = heap.scopes.get(_SESSION)
         self._context = Context(
@@ -430,14 +468,17 @@ def _not_known(run: ProgramRun, node: ast.AST, value: Any) -> Unknown:
     return Unknown(name=ast.unparse(node), like=value)
 
 
+def _instances(heap: Heap, cls: Any) -> Iterator[tuple[NameScope, str, ClassInstance]]:
+    """Yield the objects of a class that the modules hold, with their places."""
+    for scope in heap.scopes.values():
+        for name, one in scope.names.items():
+            if isinstance(one, ClassInstance) and one.cls is cls:
+                yield scope, name, one
+
+
 def _receiver(run: ProgramRun, cls: Class, heap: Heap) -> ClassInstance:
     """Return the object whose method is the tool: the only one of its class that the modules hold, or one made of nothing known."""
-    found = {
-        id(one): one
-        for scope in heap.scopes.values()
-        for one in scope.names.values()
-        if isinstance(one, ClassInstance) and one.cls is cls
-    }
+    found = {id(one): one for _, _, one in _instances(heap, cls)}
     if len(found) == 1:
         return next(iter(found.values()))
     run.certain = False
@@ -524,11 +565,18 @@ def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject
     return _left_by(program, followed, state) if followed else program.heap
 
 
-def _at_first(program: Program, state: JsonObject | None, *, forgot: bool) -> Heap:
+def _at_first(program: Program, state: JsonObject | None, forgot: Sequence[EarlierCall]) -> Heap:
     heap = program.heap.copy()
     if state is not None:
         heap.scopes[_SESSION] = NameScope({_STATE: copied(state)}, _SESSION)
-    return _forgotten(heap) if forgot else heap
+    for code in {_place(one.code): one.code for one in forgot}.values():
+        way = find(program.tree, code.name, code.line)
+        heap = _forgotten(heap, _Reader(code, way, {}, None).reached(heap)) if way else heap
+    return heap
+
+
+def _place(code: FunctionSource) -> tuple[str, str, int]:
+    return code.module.name, code.name, code.line
 
 
 _left: OrderedDict[str, tuple[Program, Heap]] = OrderedDict()
@@ -538,10 +586,10 @@ _left_lock = Lock()
 
 def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
     """Return the modules as calls left them, from the longest beginning that was followed before; they are shared, so change a copy."""
-    calls, forgot = followed[-MOST_EARLIER:], len(followed) > MOST_EARLIER
+    calls, forgot = followed[-MOST_EARLIER:], followed[:-MOST_EARLIER]
     told = {key for one in calls for key in one.state_delta}
     begun = None if state is None else {key: value for key, value in state.items() if key not in told}
-    digests = [digest(canonical([begun, forgot]))]
+    digests = [digest(canonical([begun, sorted({_place(one.code) for one in forgot})]))]
     for one in calls:
         where = [one.code.module.name, one.code.name, one.code.line, one.code.receiver, dict(one.code.held)]
         digests.append(
@@ -553,13 +601,13 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
             heap = known[1]
             break
     else:
-        done, heap = 0, _at_first(program, begun, forgot=forgot)
+        done, heap = 0, _at_first(program, begun, forgot)
     for number, one in enumerate(calls[done:], start=done + 1):
         way = find(program.tree, one.code.name, one.code.line)
         if way:
             state = heap.scopes[_SESSION].names[_STATE] if one.state_delta and begun is not None else None
-            ends = _Reader(one.code, way, one.arguments, None).ends(heap, MOST_RUNS)
-            heap = _after(heap, ends, one.response)
+            reader = _Reader(one.code, way, one.arguments, None)
+            heap = _after(heap, reader.ends(heap, MOST_RUNS), one.response, reader)
             if type(state) is dict:  # what the call wrote is told, whatever its code says
                 heap = heap.copy()
                 heap.scopes[_SESSION].names[_STATE] = {**state, **copied(dict(one.state_delta))}
@@ -586,7 +634,7 @@ def _may_change(program: Program, one: EarlierCall) -> bool:
     return bool(top.names.get(CHANGED) or top.names.get(REBOUND)) or ".state" in one.code.module.text
 
 
-def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
+def _after(before: Heap, ends: Sequence[_End], response: JsonValue, reader: _Reader) -> Heap:
     """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
     possible = [one for one in ends if one.possible and not one.outcome.raises]
     supposed = [
@@ -598,7 +646,7 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
     failed = is_error(response)
     left = fitting or [one for one in possible if _failed(one.outcome) is failed]
     if not left:
-        return before if failed else _forgotten(before.copy())
+        return before if failed else _forgotten(before.copy(), reader.reached(before))
     first, *others = left
     for one in left:
         one.heap.lost = one.lost
@@ -654,11 +702,11 @@ def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
     return first.knows(mine) and second.knows(theirs) and type(mine) is type(theirs) and bool(mine == theirs)
 
 
-def _forgotten(heap: Heap) -> Heap:
-    if _SESSION in heap.scopes:
+def _forgotten(heap: Heap, reached: Reached) -> Heap:
+    if _SESSION in heap.scopes and (reached is None or (_SESSION, _STATE) in reached):
         heap.scopes[_SESSION].names[_STATE] = Unknown("object", _STATE)
     for scope in heap.scopes.values():
-        for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+        for known in [*noted(scope, CHANGED, reached), *noted(scope, REBOUND, reached)]:
             if known in scope.names and not isinstance(scope.names[known], (Func, Class)):
                 scope.names[known] = Unknown(name=known, like=scope.names[known])
     return heap

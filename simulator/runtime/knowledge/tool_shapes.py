@@ -77,6 +77,16 @@ def agents_as_tools(root: Any) -> dict[str, str]:
     }
 
 
+def shapes_of_agents(root: Any) -> dict[str, ToolShape]:
+    """Return how the tools that run agents are declared, by name; the agents are asked, and the world is not.
+
+    Args:
+        root: The root agent or workflow.
+    """
+    shapes = (_described(tool) for tool in _tools(root, set()) if runs_agents(tool))
+    return {shape.name: shape for shape in shapes if shape is not None}
+
+
 def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:
     if id(node) in seen:
         return
@@ -94,8 +104,10 @@ def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:
 
 def shape_of(tool: BaseTool) -> ToolShape | None:
     """Describe a tool that asks the world; nothing for one that steers the flow, or that cannot be described."""
-    if is_steering(tool) or runs_agents(tool):
-        return None
+    return None if is_steering(tool) or runs_agents(tool) else _described(tool)
+
+
+def _described(tool: BaseTool) -> ToolShape | None:
     try:
         declared = describe_tool(tool)
     except Exception:  # noqa: BLE001 - a declaration is made by somebody's code; ADK says so when it is used

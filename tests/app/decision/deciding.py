@@ -13,21 +13,26 @@ from app.live.unsent_texts import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.runtime.commanding import Commanding
+from simulator.scripts import Script
 from simulator.seats.requests import ToolRequest
+from tests.app.page_driver import block_key
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened
 
 
-def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
+def _page(simulation: "Any", drafts: "Any", problems: "list[str]", golden: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.decision.decision_context import surroundings  # noqa: PLC0415 - as above
     from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
     from app.forms.widget_store import gather  # noqa: PLC0415 - as above
     from app.session.page_commands import hand  # noqa: PLC0415 - as above
+    from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()
-    decided = decision_panel(view, drafts, surroundings(simulation, view))
+    path = (fact for _, fact in simulation.journal.path())
+    beside = None if golden is None else NextLines(golden, path)
+    decided = decision_panel(view, drafts, surroundings(simulation, view, golden=beside))
     if decided is not None:
         try:
             hand(simulation, decided)
@@ -66,13 +71,15 @@ TOOLS = [find_order, echo, LongRunningFunctionTool(ship)]
 
 
 class Deciding:
-    """The pane of one session in one tab; widgets are found by the beginning of their keys."""
+    """The pane of one session in one tab; widgets are found by the beginning of their keys. `golden` is the script of the case that it began with."""
 
-    def __init__(self, simulation: Simulation, drafts: UnsentTexts | None = None) -> None:
+    def __init__(
+        self, simulation: Simulation, drafts: UnsentTexts | None = None, golden: Script | None = None
+    ) -> None:
         self.simulation = simulation
         self.drafts = drafts if drafts is not None else UnsentTexts()
         self.problems: list[str] = []
-        given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems}
+        given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems, "golden": golden}
         self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=PATIENCE).run()
         self.sound()
 
@@ -129,6 +136,11 @@ class Deciding:
         """Return every text on the page that is no label."""
         groups: list[Iterable[Any]] = [self.tab.text, self.tab.code, self.tab.error, self.tab.caption]
         return "\n".join(str(one.value) for group in groups for one in group)
+
+    def foot(self) -> str:
+        """Return every text that is beside the buttons, which stay in sight."""
+        blocks = [node for node in self.tab.main if block_key(node) == "decision_foot"]
+        return "\n".join(str(getattr(one, "value", "")) for one in blocks[-1] if one.type == "text")
 
     def sound(self) -> Deciding:
         """Fail where the script raised."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Literal
 
 import pytest
@@ -13,9 +14,13 @@ from google.genai import types
 from pydantic import BaseModel
 
 from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
+from app.decision.golden_candidate import ANOTHER_WAY
 from simulator.facts import CodeAnswered, ModelAnswered
+from simulator.scripts import Script
+from simulator.scripts.script_lines import AgentMove
 from simulator.seats.requests import ToolDeclaration
 from simulator.session import SessionState
+from simulator.session.attached_files import file_part, message_of
 from tests.app.decision.deciding import Deciding, answers, facts, model_parts
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, scripted
@@ -66,7 +71,7 @@ def test_a_person_says_something_as_the_agent() -> None:
     """A text ends the turn, as it would from the model; an empty one is refused."""
     with played() as simulation:
         page = Deciding(simulation).press("accept_")
-        assert page.tab.error
+        assert page.foot()
         assert model_parts(simulation) == []
         page.type("say_", "It is booked.").press("accept_")
         assert simulation.session.state is SessionState.COMPLETED
@@ -78,11 +83,15 @@ def test_a_person_calls_a_tool_through_a_form_made_from_its_declaration() -> Non
     with played() as simulation:
         page = Deciding(simulation).choose("kind_", "Call tools").press("chip_book")
         form = "form0:json:args1_book"
-        page.press("accept_")
+        page.press(f"{form}.lines:add").press("accept_")
         assert model_parts(simulation) == []
+        assert "Fix nights, price, room" in page.foot()
+        page.press(f"{form}.lines:0:remove")
+        (more,) = [one for one in page.tab.button if str(one.key).startswith(f"{form}.lines:add")]
+        assert more.label == "Add row"
         page.type(f"{form}.guest", "Ada").type(f"{form}.nights", "3").type(f"{form}.price", "99.5")
         page.type(f"{form}.breakfast_", True).choose(f"{form}.room", 1).press(f"{form}.lines:add")
-        page.type(f"{form}.lines:0.sku", "S-1").run().press("accept_")
+        page.type(f"{form}.lines:1.sku", "S-1").run().press("accept_")
         args = {
             "guest": "Ada",
             "nights": 3,
@@ -103,6 +112,25 @@ def find_order(order_id: str, why: str) -> dict[str, Any]:
         why: The reason.
     """
     return {"order_id": order_id}
+
+
+def pay(order_id: str, amount: float, note: str | None) -> dict[str, Any]:
+    """Pay for an order."""
+    return {"order_id": order_id}
+
+
+def test_a_value_that_was_typed_is_not_marked_as_missing_whatever_it_is() -> None:
+    """Also a number that cannot be read, which is said beside it, and nothing at all where that was chosen."""
+    with opened(agent_of(tools=[pay, rest]), agents="person") as simulation:
+        simulation.query("Pay for B-7.", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_pay")
+        form = "form0:json:args1_pay"
+        missing, none = _marks(page)
+        assert missing == none
+        page.type(f"{form}.amount", "300,00").type(f"{form}.note:null", True).run()
+        assert not {missing} & set(_marks(page))
+        page.type(f"{form}.amount", "").run()
+        assert _marks(page)[0] == missing
 
 
 def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is_marked() -> None:
@@ -200,6 +228,68 @@ def test_a_final_answer_is_a_form_where_there_is_an_output_schema() -> None:
             assert called.get("name") == ("set_model_response" if tools else None)
 
 
+def golden(*turns: Any) -> Script:
+    """Return the script of a case with these turns, each what the user says and what then happens."""
+    return Script.model_validate({"turns": [{**said, "moves": moves} for said, *moves in turns]})
+
+
+VERDICT = {"fits": True, "reason": "well made"}
+FULL = {
+    "guest": "Ada", "nights": 3, "price": 99.5, "breakfast": True, "room": "double", "lines": [{"sku": "S-1", "quantity": 2}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        {"text": "It is booked."},
+        {"text": "First.", "calls": [{"name": "rest"}, {"name": "book", "args": FULL}]},
+        {"transfer": "other"},
+        {"parts": [{"text": "Hm.", "thought": True}, {"text": "Booked."}]},
+        {"calls": [{"name": "set_model_response", "args": VERDICT}]},
+    ],
+)
+def test_the_turn_of_the_golden_is_used_or_edited(move: dict[str, Any]) -> None:
+    """One click sends it; in the inputs it has its kind, and is sent as it was there."""
+    wanted = [dict(part) for part in AgentMove.model_validate(move).answer().parts]
+    for clicks in (["golden_use"], ["golden_edit", "accept_"]):
+        agent = agent_of(
+            tools=[book, rest],
+            **({"output_schema": Verdict} if "calls" in move and "text" not in move else {}),
+        )
+        if "transfer" in move:
+            agent = agent_of(tools=[rest], sub_agents=[LlmAgent(name="other", model=scripted())])
+        with played(agent=agent) as simulation:
+            page = Deciding(simulation, golden=golden(({"say": QUERY}, move)))
+            for each in clicks:
+                page.press(each)
+            given = [
+                {**part, **({"function_call": _own_call(part)} if "function_call" in part else {})}
+                for part in last_parts(simulation)
+            ]
+            assert given == wanted
+            (fact,) = facts(simulation, ModelAnswered)[:1]
+            assert fact.provenance.source == "written"
+
+
+def _own_call(part: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in part["function_call"].items() if name != "id"}
+
+
+def test_a_turn_that_left_the_golden_is_only_edited() -> None:
+    """The page says that it went another way; its own next step can still be put into the inputs. Another agent has none."""
+    book_it = {"calls": [{"name": "book", "args": FULL}]}
+    with played() as simulation:
+        page = Deciding(simulation, golden=golden(({"say": QUERY}, book_it, {"text": "Booked."})))
+        page.choose("kind_", "Call tools").press("chip_rest").press("accept_").press("accept_0")
+        assert ANOTHER_WAY in page.shown()
+        assert not [name for name in page.names() if name.startswith("golden_use")]
+        page.press("golden_edit").press("accept_")
+        assert _own_call(last_parts(simulation)[0])["args"] == FULL
+        page.press("accept_0").press("golden_use")
+        assert last_parts(simulation) == [{"text": "Booked."}]
+
+
 def test_a_person_sees_what_the_model_would_see() -> None:
     """The instruction, the conversation and each declaration, word by word; and the model may take this one turn."""
     agent = agent_of([call("rest")], tools=[book, rest], instruction=f"Be kind. {HOSTILE}")
@@ -214,6 +304,18 @@ def test_a_person_sees_what_the_model_would_see() -> None:
         Deciding(simulation).press("own_model").press("accept_")
         assert [fact.provenance.source for fact in facts(simulation, ModelAnswered)] == ["model"]
         assert simulation.pending[0].kind == "model"
+
+
+def test_a_person_in_the_agents_seat_sees_the_picture_of_a_message() -> None:
+    """It is shown as such where the turn is made and in what the model sees, and any file can be downloaded."""
+    with opened(agent_of(tools=[rest]), agents="person") as simulation:
+        files = [file_part("plan.png", "image/png", b"pixels"), file_part("notes.bin", "", b"bytes")]
+        simulation.query(message_of("Look at this.", files), wait=PATIENCE)
+        for page in (Deciding(simulation), Deciding(simulation).choose("view_", "Model sees")):
+            (picture,) = page.tab.get("image")
+            assert base64.b64encode(b"pixels").decode() in picture.proto.imgs[0].url
+            assert len(page.tab.get("download_button")) == len(files)
+            assert "plan.png" in page.shown()
 
 
 def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
@@ -302,6 +404,23 @@ def test_a_confirmation_is_given_or_refused() -> None:
     with _confirmed(plain, "plain_wipe") as simulation:
         page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
         page.press("accept_")
+        queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
+        assert queries == [QUERY, "Never mind."]
+
+
+def test_the_reply_of_the_golden_is_used() -> None:
+    """A confirmation or a rejection, and a message in its place; where the golden has none, the page says so."""
+    plain = FunctionTool(plain_wipe, require_confirmation=True)
+    case = golden(({"say": QUERY},), ({"confirm": True, "tool": "plain_wipe"},), ({"say": "Never mind."},))
+    with _confirmed(plain, "plain_wipe") as simulation:
+        page = Deciding(simulation, golden=golden(({"say": QUERY},)))
+        assert ANOTHER_WAY in page.shown()
+        Deciding(simulation, golden=case).press("golden_use")
+        assert [request.tool_name for request in simulation.pending] == ["plain_wipe"]
+    with _confirmed(plain, "plain_wipe") as simulation:
+        page = Deciding(simulation, golden=case).choose("waiting_", "query").press("golden_edit")
+        assert page.text("again_text") == "Never mind."
+        page.press("golden_use")
         queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
         assert queries == [QUERY, "Never mind."]
 

@@ -9,11 +9,15 @@ import pytest
 from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel
 
+from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.unsent_texts import UnsentTexts
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
+from simulator.scripts import Script
+from simulator.scripts.script_lines import ToolMove
+from simulator.session.attached_files import files_in
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
@@ -120,13 +124,14 @@ def basket(word: str) -> Basket:
 
 
 def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
-    """A field without a declared name has an input for its name and one for its value; the next row has the names of the one above."""
+    """A field without a declared name has an input for its name and one for its value; a list of such objects is a table."""
     with asked_for(call("basket", word="x"), tools=[basket]) as simulation:
         page = Deciding(simulation).choose("style_", "Form")
         lines, notes, prices = (f"form:response.{name}" for name in ("lines", "notes", "prices"))
-        page.press(f"{lines}:0:others:add").type(f"{lines}:0:others:0.name", "sku")
+        page.press(f"{lines}:column_add")
+        assert "enter a name" in page.shown()
+        page.type(f"{lines}:column_", "sku").press(f"{lines}:column_add")
         page.type(f"json:{lines}:0:others:0.value", "GRV-500-56").press(f"{lines}:add")
-        assert page.text(f"{lines}:1:others:0.name") == "sku"
         second = f"json:{lines}:1:others:0.value"
         for text, is_told in {
             "300,00": True,
@@ -139,10 +144,44 @@ def test_what_a_schema_leaves_open_is_filled_in_without_json() -> None:
         page.press(f"{notes}:others:add")
         page.press("accept_")
         assert "enter a name" in page.shown()
+        assert "notes" in page.foot()
         page.press(f"{notes}:others:0:remove").press(f"{prices}:others:add")
         page.type(f"{prices}:others:0.name", "net").type(f"{prices}:others:0.value", "4.5").press("accept_")
         value = {"lines": [{"sku": "GRV-500-56"}, {"sku": 12}], "notes": {}, "prices": {"net": 4.5}}
         assert answers(simulation)[0].outcome == Returned(value=value)
+
+
+def pack(lines: list[dict[str, Any]]) -> None:
+    """Pack lines of an order."""
+
+
+def test_a_list_of_objects_without_declared_fields_is_a_table() -> None:
+    """It has the columns that its rows have; a column is added to all rows, and a field that only other rows have to one."""
+    drawn = [{"sku": "A", "count": 1}, {"sku": "B"}]
+    with asked([call("pack", lines=drawn)], tools=[pack], agents="held") as simulation:
+        page = Deciding(simulation).press("edit_")
+        lines = "form0:json:args1_pack.lines"
+        assert [each.value for each in page.tab.text if each.value in {"sku", "count"}] == ["sku", "count"]
+        page.press(f"{lines}:1:others:add:count").type(f"json:{lines}:1:others:1.value", "2")
+        page.type(f"{lines}:column_", "note").press(f"{lines}:column_add").press(f"{lines}:add")
+        for row, cells in enumerate((("A", "1", "first"), ("B", "2", ""), ("C", "3", "last"))):
+            for column, cell in enumerate(cells):
+                page.type(f"json:{lines}:{row}:others:{column}.value", cell)
+        page.press("accept_")
+        assert "enter a text, a number or JSON" in page.shown()
+        page.press(f"{lines}:1:remove").press("accept_")
+        made = [{"sku": "A", "count": 1, "note": "first"}, {"sku": "C", "count": 3, "note": "last"}]
+        assert first(simulation).arguments == {"lines": made}
+
+
+def test_a_column_is_removed_from_each_row() -> None:
+    """Also from one that was added since; what is left can be sent."""
+    with asked([call("pack", lines=[{"sku": "A", "count": 1}])], tools=[pack], agents="held") as simulation:
+        page = Deciding(simulation).press("edit_")
+        lines = "form0:json:args1_pack.lines"
+        page.press(f"{lines}:add").type(f"json:{lines}:1:others:0.value", "B").press(f"{lines}:drop:count")
+        page.press("accept_")
+        assert first(simulation).arguments == {"lines": [{"sku": "A"}, {"sku": "B"}]}
 
 
 def add(page: Deciding, name: str, kind: str, where: int = 0) -> None:
@@ -209,12 +248,15 @@ def test_an_exception_is_shown_as_the_agents_code_will_see_it() -> None:
             assert caught[-1] == seen
         page = with_exception(simulation, "not a name")
         assert not any("not a name" in code.value for code in page.tab.code)
-        assert page.press("accept_").tab.error
+        assert page.press("accept_").foot()
         assert len(caught) == len(rows)
 
 
 def test_a_long_running_call_is_answered_later() -> None:
-    """Only a long-running tool offers it, with words on what the agent sees; its late result is given after the turn."""
+    """Only a long-running tool offers it, with words on what the agent sees; its late result is given after the turn.
+
+    Before, the user can send another message, with files as at any other time.
+    """
     with asked_for(call("ship", order_id="A")) as simulation:
         page = Deciding(simulation)
         before = {each.value for each in page.tab.caption}
@@ -223,7 +265,15 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
-        page.choose("response_late_as_json_", True).type("response_late_", '{"shipped": true}')
+        page.choose("waiting_", "query").tab.file_uploader[0].set_value(("plan.png", b"pixels", "image/png"))
+        page.type("again_text", "Meanwhile, look at this.").press("accept_")
+        said = simulation.session.turns[-1].message
+        assert [file.name for file in files_in(said)] == ["plan.png"]
+        assert said["parts"][0] == {"text": "Meanwhile, look at this."}
+        page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
+        page.choose("response_late_as_json_", True).type("response_late_", "{").press("accept_")
+        assert page.foot()
+        page.type("response_late_", '{"shipped": true}')
         page.press("accept_")
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
@@ -396,6 +446,58 @@ def test_what_was_typed_is_brought_back() -> None:
         draft = first(simulation).draft
         assert page.press("choose_edge").press("choose_expected").press("accept_").problems == []
         assert answers(simulation)[1].outcome == Returned(value=draft)
+
+
+def test_a_candidate_of_another_kind_says_so_and_leads_back() -> None:
+    """The kind changes in sight, and back again with the response as it was typed, by a click or by the control; then nothing is left to say."""
+    mine = '{"word": "mine"}'
+    with asked_for(call("echo", word="x")) as simulation:
+        page = Deciding(simulation).type("response_", mine).run().press("choose_error")
+        assert page.text("mode_") == "Error"
+        assert page.press("switch_back").text("mode_") == "Response"
+        assert page.text("response_") == mine
+        left = ("switch_back", "bring_back")
+        assert not [name for name in page.names() if name.startswith(left)]
+        page.press("choose_error").choose("mode_", "Response")
+        assert page.text("response_") == mine
+        assert not [name for name in page.names() if name.startswith(left)]
+        page.press("choose_error").type("error_message_", "Gone").press("choose_empty")
+        assert page.text("mode_") == "Response"
+        page.press("switch_back")
+        assert (page.text("mode_"), page.text("error_message_")) == ("Error", "Gone")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"returns": {"word": "x", "times": 1}, "state_delta": {"seen": "x"}},
+        {"returns": {"word": "golden"}, "state_delta": {"seen": "x"}, "actions": {"escalate": True}},
+        {"fails": {"error_code": "E-1", "error_message": "busy", "details": {"wait": 3}}},
+        {"raises": "KeyError: gone"},
+        {"tool": "ship", "later": True, "args": {"order_id": "A-1"}},
+    ],
+)
+def test_what_the_golden_responds_is_given_with_all_that_it_does(line: dict[str, Any]) -> None:
+    """With one click, and as if its script had played on; also put into the inputs first. Of a tool that it does not call there is nothing."""
+    move: dict[str, Any] = {"tool": "echo", "args": {"word": "x"}, **line}
+    golden = Script.model_validate({"turns": [{"say": "go", "moves": [move, move]}]})
+    wanted = golden.turns[0].moves[0]
+    assert isinstance(wanted, ToolMove)
+    answer = wanted.answer()
+    assert answer is not None
+    for clicks in (["golden_use"], ["golden_edit", "accept_0"]):
+        with asked_for(call(move["tool"], **move["args"])) as simulation:
+            page = Deciding(simulation, golden=golden)
+            for each in clicks:
+                page.press(each)
+            (fact,) = answers(simulation)
+            assert (fact.outcome, fact.provenance.by) == (answer.outcome, "script")
+            assert fact.effects == ToolEffects(state_delta=answer.state_delta, actions=answer.actions)
+            assert page.problems == []
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        page = Deciding(simulation, golden=golden)
+        assert ANOTHER_WAY in page.shown()
+        assert not [name for name in page.names() if "golden" in name]
 
 
 @pytest.mark.long

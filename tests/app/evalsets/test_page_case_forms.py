@@ -476,6 +476,9 @@ def test_a_file_that_changed_meanwhile_is_merged(kept_path: Path) -> None:
     )
     tab = on_set(kept_path)
     assert tab.has("set_discard")
+    shown = [one.value for one in tab.app.code]
+    assert shown == ["conversation[0].user_content.parts[0].text: [-Theirs-]{+Mine+}?"]
+    assert tab.app.button(key=tab.key("conflict_merge")).disabled
     tab.fill("whose_one", "Mine").run().click("conflict_merge")
     work = edited_sets().of("local", kept_path).work
     assert work.row("one").query == "Mine?"
@@ -483,6 +486,30 @@ def test_a_file_that_changed_meanwhile_is_merged(kept_path: Path) -> None:
     tab = on_set(kept_path)
     assert edited_sets().of("local", kept_path).work.row("one").query == "Mine?"
     assert not tab.has("conflict_merge")
+
+
+def test_both_versions_of_a_case_are_compared_before_one_is_chosen(kept_path: Path) -> None:
+    """By field, with the words that differ; a case that one side deleted has no fields to compare, and the same edit on both sides asks nothing."""
+    edited(kept_path, "Where is order A-1 now?")
+    work = edited_sets().of("local", kept_path).work
+    work.apply(DeleteCase(case="two"))
+    work.apply(SetText(case="three", where=QUERY, text="Both?"))
+    theirs = json.loads(kept_path.read_text(encoding="utf-8"))
+    for case, text in zip(theirs["eval_cases"], ("Where is A-1 today?", "Theirs?", "Both?"), strict=True):
+        case["conversation"][0]["user_content"]["parts"][0]["text"] = text
+    kept_path.write_text(json.dumps(theirs), encoding="utf-8")
+    tab = on_set(kept_path)
+    assert [one.value for one in tab.app.code] == [
+        "conversation[0].user_content.parts[0].text: Where is{+ order+} A-1 [-today-]{+now+}?"
+    ]
+    tab.fill("whose_one", "Theirs").run()
+    assert tab.app.button(key=tab.key("conflict_merge")).disabled
+    tab.fill("whose_two", "Mine").run().click("conflict_merge")
+    work = edited_sets().of("local", kept_path).work
+    assert [(row.eval_id, row.query) for row in work.rows()] == [
+        ("one", "Where is A-1 today?"),
+        ("three", "Both?"),
+    ]
 
 
 def test_edits_that_cannot_be_read_are_shown_and_stay(kept_path: Path, store: JournalStore) -> None:

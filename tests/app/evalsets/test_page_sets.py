@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app import lifespan
+from app.decision.golden_candidate import ANOTHER_WAY
 from app.evalsets import imported_sets
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.imported_sets import taken
@@ -27,6 +29,7 @@ from app.evalsets.set_discovery import (
 )
 from app.evalsets.set_facts import environment_of
 from app.live import upload_quota
+from app.live.live_sessions import LiveSession
 from app.live.session_store import server_store
 from app.live.upload_quota import UPLOAD_MB, uploads_of
 from app.screens import page
@@ -37,11 +40,13 @@ from evalset.importing.gathered import Harvest
 from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
-from simulator.facts import Failed, Returned
+from simulator.facts import Failed, Returned, ToolAnswered
+from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
 from simulator.session.adk_event_fields import message_text
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
+from tests.app.decision.deciding import facts
 from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.evalsets.set_tabs import imported, on_set, same_address, settled
 from tests.app.page_driver import HOSTILE, Tab
@@ -509,8 +514,7 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert answer.error_message == "busy"
     (waits,) = live.simulation.view().pending
     assert isinstance(waits, ModelRequest)
-    assert "script" in tab.run().words.casefold()
-    assert not tab.has("play_rest")
+    assert not tab.run().has("play_rest")
     dropped = "turn 2 will be removed: the case in the file has 2 turns"
     unset = "'reserved' will be removed from the final state"
     assert live.simulation.answer(waits, "It is delayed.", wait=60)
@@ -529,6 +533,80 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert case["eval_id"] == "played"
     finals = [turn["final_response"]["parts"][0]["text"] for turn in case["conversation"]]
     assert finals == ["It is delayed.", "On its way."]
+    edited_sets().clear()
+
+
+def pressed(tab: Tab, live: LiveSession, start: str) -> None:
+    """Press the button whose key starts like this as soon as the session is at rest, and see what comes of it."""
+    assert live.simulation.wait(60)
+    tab.run().click(tab.key(start))
+    assert live.simulation.wait(60)
+    tab.run()
+
+
+def test_what_the_golden_did_next_is_a_candidate_at_each_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the agent's seat, at the tool and for the user: it is edited, used with one click, and not offered where the session went another way."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.")
+    tab = on_set(path, "played").unfold("case_step_played_0_0").click("play_played_0_0")
+    live = live_of(tab.session_id)
+    press = partial(pressed, tab, live)
+    press("golden_edit")
+    (order,) = (key for key in tab.keys("form") if ".order_id_" in key)
+    assert tab.app.text_input(key=order).value == "A-1"
+    tab.fill(order, "A-1002")
+    press("accept_")
+    assert "args.order_id was 'A-1' and is now 'A-1002'" in tab.literal
+    press("golden_edit")
+    assert tab.app.text_input(key=tab.key("error_message_")).value == "busy"
+    press("switch_back")
+    press("golden_use")
+    (answer,) = facts(live.simulation, ToolAnswered)
+    assert (answer.arguments, answer.outcome) == (
+        {"order_id": "A-1002"},
+        Failed(error_code=503, error_message="busy"),
+    )
+    press("golden_use")
+    press("golden_use")
+    said = [turn.message for turn in live.simulation.session.turns]
+    assert [message_text(each) for each in said] == ["Where is order A-1002?", "Thank you."]
+    assert live.simulation.answer(live.simulation.view().pending[0], called(("list_orders", {})), wait=60)
+    tab.run()
+    assert not tab.keys("golden_use")
+    assert ANOTHER_WAY in tab.words
+    live.simulation.undo()
+    press("golden_use")
+    assert live.simulation.session.turns[-1].ended
+    assert ANOTHER_WAY not in tab.words
+    assert not tab.keys("golden_use")
+    assert tab.click("open_export").has("export_replace")
+    edited_sets().clear()
+
+
+def test_later_turns_follow_what_was_said_in_the_place_of_the_golden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that a person wrote anew takes the place of the golden's, which is not sent once more."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.", "Bye.")
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = live_of(tab.session_id)
+    press = partial(pressed, tab, live)
+    press("golden_use")
+    assert live.script is not None
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    press("golden_edit")
+    assert tab.typed("query_text_") == "Thank you."
+    tab.fill("query_text_", "Thanks a lot.")
+    press("query_send")
+    press("golden_use")
+    press("play_rest")
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    said = [message_text(turn.message) for turn in live.simulation.session.turns]
+    assert said == ["Where is order A-1002?", "Thanks a lot.", "Bye."]
+    assert not tab.run().has("play_rest")
     edited_sets().clear()
 
 

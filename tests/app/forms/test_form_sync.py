@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
 from typing import Any
 
 import pytest
+import streamlit
 from hypothesis import Phase, given, settings
 from streamlit.testing.v1 import AppTest
 
@@ -152,6 +155,37 @@ def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then()
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("locale", "order"),
+    [
+        (None, "YYYY-MM-DD"),
+        ("en-US", "MM/DD/YYYY"),
+        ("en", "MM/DD/YYYY"),
+        ("en-GB", "DD/MM/YYYY"),
+        ("en-NL", "DD/MM/YYYY"),
+        ("fr-FR", "DD/MM/YYYY"),
+        ("de-DE", "DD.MM.YYYY"),
+        ("fr-CH", "DD.MM.YYYY"),
+        ("nl-NL", "DD-MM-YYYY"),
+        ("en-CA", "YYYY-MM-DD"),
+        ("zh-CN", "YYYY-MM-DD"),
+        ("zh-HK", "DD/MM/YYYY"),
+    ],
+)
+def test_a_date_is_shown_in_the_order_of_the_browsers_language_and_kept_with_the_year_first(
+    monkeypatch: pytest.MonkeyPatch, locale: str | None, order: str
+) -> None:
+    """Whatever order is shown, the value is that of a JSON schema."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: locale))
+    fields = {"day": {"type": "string", "format": "date"}}
+    page = Both({"type": "object", "properties": fields, "required": ["day"]}, {"day": "2026-01-02"})
+    (field,) = page.tab.date_input
+    assert field.proto.format == order
+    field.set_value(date(2026, 3, 5))
+    page.run()
+    assert json.loads(page.tab.text_area[0].value or "") == {"day": "2026-03-05"}
+
+
 def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
     """The row that stays keeps its own value, also after the text was changed meanwhile."""
     page = Both(ORDER, FIRST)

@@ -330,6 +330,7 @@ def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(record
     assert all(each in asked for each in ("find_order", "order_desk", "turn 1, call 1"))
     assert re.search(r"args\.order_id .*'A-1002'.*'A-1003'", asked)
     assert not recorded.has("add_answers")
+    assert recorded.keys("choose_recorded")
     recorded.click(recorded.key("accept_"))
     until(live, "over")
     lacking = told(recorded.run())

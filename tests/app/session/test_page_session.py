@@ -280,6 +280,8 @@ def test_an_agent_with_an_input_schema_shows_its_form() -> None:
     assert tab.app.text_area(key="query_text_query").value == wrong
     tab.choose("query_form_by_schema", "Form").click("query_send")
     assert [*simulation.session.turns] == []
+    shown = [str(getattr(one, "value", "")) for one in tab.block("message_foot") if one.type == "text"]
+    assert any("department" in words for words in shown)
     tab.fill("query_form:as", True).run()
     report = {
         "employee_id": "E-7",

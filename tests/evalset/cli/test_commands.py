@@ -22,7 +22,7 @@ from tests.evalset.kept_runs.test_kept_runs import run_of
 from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"
-CI = (".gitattributes", ".github/workflows/goldens.yml", ".pre-commit-config.yaml")
+CI = (".gitattributes", ".github/workflows/goldens.yml", ".gitignore", ".pre-commit-config.yaml")
 PLAYED = ("played.environment.json", "played.evalset.json")
 IMPORTED = ("imported.environment.json", "imported.evalset.json")
 
@@ -142,3 +142,24 @@ def test_no_command_is_left_out() -> None:
     for name in COMMANDS:
         codes = {row.code for row in ROWS if row.line.startswith(f"golden-trace {name} ")}
         assert (2 in codes, bool(codes - {2})) == (True, name != "studio"), name
+
+
+_WITHOUT_ADK = """
+import sys
+from evalset.cli.main import main
+code = main(sys.argv[1:])
+print(code, "google.adk" in sys.modules)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", ["verify {}", "eval order_desk {}", "export {} --form pytest"])
+def test_a_file_that_is_not_there_is_told_before_adk_is_imported(words: str, tmp_path: Path) -> None:
+    """The import takes seconds; the error names the file."""
+    there = quiet_environment(PYTHONPATH=str(REPOSITORY))
+    path = tmp_path / "none.evalset.json"
+    done = completed(
+        sys.executable, "-c", _WITHOUT_ADK, *words.format(path).split(), folder=tmp_path, environment=there
+    )
+    assert f"{path}: cannot be read: No such file" in done.stderr
+    assert done.stdout.split() == ["2", "False"], done.stderr

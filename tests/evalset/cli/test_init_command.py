@@ -20,10 +20,11 @@ from tests.evalset.verify.desks import agents, copied_set, recorded_set
 from tests.harness.processes import REPOSITORY, completed, quiet_environment
 from tests.harness.tiny_agent import write_agent
 
-WORKFLOW, HOOKS, ATTRIBUTES = (
+WORKFLOW, HOOKS, ATTRIBUTES, IGNORE = (
     Path(".github/workflows/goldens.yml"),
     Path(".pre-commit-config.yaml"),
     Path(".gitattributes"),
+    Path(".gitignore"),
 )
 
 
@@ -132,6 +133,37 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
     assert re.search("generated: (true|set)", told)
 
 
+def test_git_ignores_what_is_of_one_machine_alone(project: Path, ends: Ends) -> None:
+    """Kept runs and the copies of a fix, written by the commands themselves; a recording and reviews are committed. A line that the project turned round stays."""
+    folder = project / "tests" / "eval"
+    committed = ("desk.evalset.json", "desk.environment.json", "desk.review.json", "data.bak")
+    for name in ("desk.review.json", "data.bak"):
+        (folder / name).write_text("{}")
+    text = (folder / "desk.evalset.json").read_text()
+    (folder / "desk.evalset.json").write_text(f"\ufeff{text}")
+    ends(0, "doctor", folder / "desk.evalset.json", "--fix")
+    ends(0, "verify", folder / "desk.evalset.json", "--agents-dir", "agents", "--save", "--quiet")
+    assert f"{IGNORE}: written" in ends(0, "init", "ci").out
+    shell("git init -q && git add .")
+    added = {Path(line) for line in shell("git ls-files tests").splitlines()}
+    assert added == {folder.relative_to(project) / name for name in committed}
+    IGNORE.write_text("*.log\n!.golden-trace\n")
+    assert f"{IGNORE}: lines added" in ends(0, "init", "ci").out
+    lines = IGNORE.read_text().splitlines()
+    assert (lines[:2], ".golden-trace/" in lines) == (["*.log", "!.golden-trace"], False)
+
+
+@pytest.mark.parametrize("models", ["recorded", "real", "auto"])
+def test_the_tests_ask_the_models_that_were_chosen(project: Path, models: str, ends: Ends) -> None:
+    """As the page and `verify` name the choice; without one the recorded models answer, and no key is needed."""
+    ends(0, "init", "ci", "--agents-dir", "agents", *(("--models", models) if models != "recorded" else ()))
+    steps, hooks = written()
+    more = "" if models == "recorded" else f" --models {models}"
+    for line in (steps[-1], hooks["goldens"]):
+        assert f"--goldens-options='--agents-dir agents{more}'" in line
+    assert ("no key is needed" in WORKFLOW.read_text()) is (models == "recorded")
+
+
 def test_what_is_there_stays_and_the_rest_is_told(project: Path, ends: Ends) -> None:
     """Other files are left alone, with what to add."""
     HOOKS.write_text("repos: []\n")
@@ -153,7 +185,7 @@ def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     (project / "data" / "a: b-dataset.json").write_text('{"images": []}')
     (project / "tests" / "eval" / "camel-dataset.json").write_text('{"evalCases": []}')
     assert "--package" in ends(0, "init", "ci").out
-    before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES)}
+    before = {path: path.read_text() for path in (WORKFLOW, HOOKS, ATTRIBUTES, IGNORE)}
     hook: Any = yaml.safe_load(before[HOOKS])["repos"][0]["hooks"][0]
     for name, is_taken in {
         "desk-dataset.json": True,
@@ -165,7 +197,7 @@ def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
         assert bool(found) == is_taken, name
     assert "# golden-trace-studio" in before[WORKFLOW]
     assert "--package" in before[WORKFLOW]
-    assert ends(0, "init", "ci").out.count(": unchanged") == 3
+    assert ends(0, "init", "ci").out.count(": unchanged") == 4
     WORKFLOW.write_text("name: mine\n")
     HOOKS.write_text("repos: []\n")
     ends(1, "init", "ci")

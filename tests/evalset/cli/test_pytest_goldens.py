@@ -95,7 +95,7 @@ def test_each_case_is_a_test_and_what_fails_shows_where(project: Path) -> None:
         '  golden: check({"order":"Y"})',
         '  actual: check({"order":"A"})',
         "line 2 column 2",
-        'goldens: the recorded models answer. --goldens-options="--models auto" asks',
+        'goldens: with the recorded models. --goldens-options="--models auto" asks',
     ):
         assert line in done.stdout, done.stdout
     assert re.search("newer.environment.json: .*99", done.stdout), done.stdout

@@ -31,7 +31,7 @@ def test_all_pass(kept: Path, tmp_path: Path, ends: Ends) -> None:
     assert written.out.splitlines()[:3] == [
         "PASS one (2 of 2 runs)",
         "PASS two (2 of 2 runs)",
-        "desk: real models (all are reachable)",
+        "desk: with the agent's own model (all are reachable)",
     ]
     assert "2 passed, in" in written.out
     assert written.out.endswith("pass^1: 1.00\npass^2: 1.00\n")

@@ -95,6 +95,7 @@ TEXTS = [
     Pitfall("duplicate-key", in_bytes(a_set()).replace(b'"name": "Orders"', b'"name": "A", "name": "B"'), "name"),
     Pitfall("no-json-number", in_bytes(a_set(creation_timestamp=float("nan"))), "creation_timestamp"),
     Pitfall("too-heavy", b'{"eval_set_id": "a", "eval_cases": [' + b"{}," * 1_100_000 + b"{}]}"),
+    Pitfall("too-heavy", b'{"eval_set_id": "a", "eval_cases": [], "x": [' + b'"a",' * 6_200_000 + b"0]}"),
     Pitfall("oversized", in_bytes(a_set(description="x" * (21 << 20)))),
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
 from evalset.doctor import (
     DroppedArgument,
@@ -15,15 +15,18 @@ from evalset.doctor import (
     RenamedArgument,
     SetArgument,
     examine,
+    known_agent,
     migrate,
     preview_migration,
 )
 from evalset.files.case_text import loaded
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator.agent_config import SimulatedAgentConfig
 from tests.evalset.doctor.examples import (
     a_call,
     a_case,
+    a_digest,
     a_recorded_call,
     a_recorded_case,
     a_set,
@@ -32,6 +35,7 @@ from tests.evalset.doctor.examples import (
     an_environment,
     an_event,
     events,
+    find_order,
     in_bytes,
     put,
 )
@@ -269,3 +273,51 @@ def test_a_migration_says_one_thing_of_each_argument(words: dict[str, Any], wron
     """What cannot all be done is refused before anything is read."""
     with pytest.raises(ValidationError, match=wrong):
         Migration.model_validate(words)
+
+
+def an_agent_with_an_agent(name: str = "expert", *, asks: str = "request") -> SimulatedAgentConfig:
+    """Make an agent that asks another one as a tool, with a message that has one field."""
+    from google.adk.agents import LlmAgent  # noqa: PLC0415 - ADK is slow to import, and most tests need no agent
+    from google.adk.tools.agent_tool import AgentTool  # noqa: PLC0415 - as above
+
+    schema = None if asks == "request" else create_model("Ask", **{asks: (str, ...)})  # type: ignore[call-overload] # a field's name
+    expert = LlmAgent(name=name, model="none", description="Finds.", tools=[find_order], input_schema=schema)
+    return SimulatedAgentConfig(
+        "desk", LlmAgent(name="desk", model="none", tools=[AgentTool(expert)]), "x.evalset.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "args", "codes"),
+    [
+        ({}, {"request": "A-1?"}, []),
+        ({}, {"question": "A-1?"}, ["refused-arguments"]),
+        ({"asks": "order"}, {"request": "A-1?"}, ["refused-arguments"]),
+        ({"name": "finder"}, {"request": "A-1?"}, ["unknown-tool"]),
+    ],
+)
+def test_calls_of_an_agent_that_is_a_tool_are_examined(
+    tmp_path: Path, changed: dict[str, Any], args: dict[str, str], codes: list[str]
+) -> None:
+    """By what the agent takes, as calls of other tools are; a renamed one is known by the calls that were recorded inside of it."""
+    uses = {"tool_uses": [{"id": "c", "name": "expert", "args": args}], "tool_responses": []}
+    inner = a_recorded_call(agent="expert", within=["expert"])
+    asked = {
+        "agent": "desk",
+        "responses": [{"content": {"role": "model", "parts": [a_call("expert", **args)]}}],
+    }
+    recorded = a_recorded_case(inner)
+    recorded["turns"][0]["models"] = [asked]
+    recorded["tools"] = {"find_order": {"schema_digest": a_digest()}}
+    files = {
+        SET: in_bytes(a_set(a_case("one", a_turn(intermediate_data=uses)))),
+        ENVIRONMENT: in_bytes(an_environment(one=recorded)),
+    }
+    put(tmp_path, files)
+    found = examine([tmp_path], agents={"desk": known_agent(an_agent_with_an_agent(**changed))}).findings
+    told = [
+        each.code
+        for each in found
+        if each.file.name == SET and each.code in {"refused-arguments", "unknown-tool"}
+    ]
+    assert told == codes

@@ -69,7 +69,16 @@ def test_kernels_find_what_one_process_finds(kept: Path, tmp_path: Path) -> None
     folder = agents(tmp_path)
     here = verify(kept, agents_dir=folder, runs=2)
     told: list[VerifyProgress] = []
-    there = verify(kept, agent=config_of(folder, NAME), runs=2, processes=2, on_progress=told.append)
+    at_work = list[str]()
+    there = verify(
+        kept,
+        agent=config_of(folder, NAME),
+        runs=2,
+        processes=2,
+        on_progress=told.append,
+        on_work=at_work.extend,
+    )
+    assert set(at_work) == set(CASES)
     assert [*map(plain, there.cases)] == [*map(plain, here.cases)]
     assert (there.models, there.measured is not None) == (here.models, True)
     assert [each.done for each in told] == list(range(1, 2 * len(CASES) + 1))

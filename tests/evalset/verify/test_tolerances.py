@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm
+from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.workflow import START, Workflow
+from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -400,6 +403,49 @@ def test_an_id_in_the_words_of_a_question_to_the_user_varies(
             assert one_run(eval_set, numbered(**more), models=models).passed
         other = divergence_of(one_run(eval_set, numbered("fly or drop?", **more), models=models))
         assert (other.verdict, other.what) == ("agent_changed", "arguments")
+
+
+class Clocked(BaseLlm):
+    """Writes the time and an id into its call, and the time into its final response."""
+
+    model: str = "clocked"
+    words: str = "All is booked, at"
+    place: str = "Rome"
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+        """Call, then speak."""
+        del stream
+        now = f"{dt.datetime.now(dt.UTC):%Y-%m-%dT%H:%M:%S.%f}"
+        if any(part.function_response for each in llm_request.contents for part in each.parts):
+            part = say(f"{self.words} {now}.")
+        else:
+            part = call("book", place=f"{self.place} {uuid.uuid4()} {now}")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+@pytest.mark.parametrize(
+    ("model", "verdict"),
+    [
+        (Clocked(), "varies"),
+        (Clocked(words="Nothing was left, at"), "agent_changed"),
+        (Clocked(place="Oslo"), "agent_changed"),
+    ],
+    ids=["same", "other words", "another place"],
+)
+def test_times_and_ids_that_an_agents_own_model_writes_vary(
+    model: Clocked, verdict: str, tmp_path: Path
+) -> None:
+    """At the first run with real models; other words beside them are the agent's doing."""
+
+    def agent_with(own: Clocked) -> LlmAgent:
+        return LlmAgent(name="agent", model=own, tools=[book])
+
+    eval_set = kept_of(played(agent_with(Clocked()), []), tmp_path)
+    run = one_run(eval_set, agent_with(model), models="real")
+    assert divergence_of(run).verdict == verdict, run
+    if verdict == "varies":
+        add_tolerances(eval_set, "case", propose_tolerances([run]))
+        assert one_run(eval_set, agent_with(model), models="real").passed
 
 
 def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:

@@ -293,3 +293,46 @@ def test_more_inner_calls_pass_where_the_recorded_ones_alone_count(kept: Path, t
     more = ("--match", "in_order", "--unrecorded", "generate", "--models", "real")
     assert verified(kept, agents, *more) == 0
     assert verified(kept, changed(tmp_path, "[]"), *more) == 1
+
+
+TALKS = """
+import datetime
+
+
+def adds(callback_context, llm_response):
+    llm_response.content.parts[0].text = f"BEFORE{llm_response.content.parts[0].text}AFTER"
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", instruction="Talk.", after_model_callback=adds)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("", " Have a nice day."), ("", "")),
+        (("", " The fee is 5."), ("", " The fee is 6.")),
+        (("", ""), ("Dear customer: ", "")),
+        (("", ""), ("", " Bye")),
+        (("Not lost but found. ", ""), ("Not found but lost. ", "")),
+        (("", "."), ("", "!")),
+    ],
+    ids=["left out", "a number", "in front", "behind", "another order", "a sign"],
+)
+def test_other_words_that_the_agents_code_puts_around_a_models_are_noticed(
+    before: tuple[str, str], after: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recorded models say the same again, so that each word counts."""
+
+    def talking(words: tuple[str, str]) -> str:
+        return TALKS.replace("BEFORE", words[0]).replace("AFTER", words[1])
+
+    text = "Your order of tea and of coffee is on its way, and it will be with you by noon"
+    written = played(
+        agent(tmp_path / "agents", talking(before)), {"say": "Where is it?", "moves": [{"text": text}]}
+    )
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", talking(after))
+    capsys.readouterr()
+    assert verified(written, tmp_path / "agents") == 1
+    assert "The agent changed: The agent gives a different final response" in capsys.readouterr().out

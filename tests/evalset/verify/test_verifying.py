@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from evalset.recorded.recording_files import sidecar_of
+from evalset.replay.model_choice import ANSWERED_BY
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from evalset.verify.report import junit, report
 from tests.evalset.there import there
@@ -52,7 +54,7 @@ def test_what_was_recorded_passes_and_no_real_tool_runs(kept: Path, tmp_path: Pa
         "inner_tool_calls": 1.0,
     }
     assert run.final_state == {"noted": "A"}
-    assert verification.models == (f"desk: {models} models (as requested)",)
+    assert verification.models == (f"desk: {ANSWERED_BY[models]} (as requested)",)
     assert [len(turn.models) for turn in run.turns] == [6, 3]  # those of the agent that is a tool, too
 
 
@@ -214,8 +216,17 @@ def test_each_run_is_told_and_a_stop_keeps_what_was_done(kept: Path, tmp_path: P
         if now.done == 2:
             stop.set()
 
-    verification = verify(kept, agents_dir=agents(tmp_path), runs=500, on_progress=on_progress, stop=stop)
+    at_work: list[Sequence[str]] = []
+    verification = verify(
+        kept,
+        agents_dir=agents(tmp_path),
+        runs=500,
+        on_progress=on_progress,
+        on_work=at_work.append,
+        stop=stop,
+    )
     (case,) = verification.cases
+    assert set(at_work) == {("two",)}
     assert told[:2] == [VerifyProgress(done=n, total=500, eval_id="two", passed=True) for n in (1, 2)]
     assert (case.status, verification.exit_code) == ("stopped", 130)
     assert 2 <= len(case.runs) < 500
@@ -257,7 +268,7 @@ def test_the_recorded_models_stand_in_for_one_without_a_key(
     verification = verify(kept, agents_dir=keyless)
     assert verification.status == "passed"
     (told,) = verification.models
-    assert told.startswith("desk: recorded models ")
+    assert told.startswith("desk: with the recorded models ")
     assert "gemini-2.5-flash" in told
     (told,) = verify(kept, agents_dir=agents(tmp_path)).models
-    assert told.startswith("desk: real models ")
+    assert told.startswith("desk: with the agent's own model ")

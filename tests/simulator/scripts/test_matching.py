@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.facts import Fact
 from simulator.scripts.line_matching import Lines, holds
+from simulator.scripts.next_lines import NextLines
 from simulator.scripts.script import Script
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.model import CONFIRMATION, OpenCall
 from tests.simulator.base.drawn_json import nested
+from tests.simulator.session.making import asked
+from tests.simulator.session.making import call as made_call
+from tests.simulator.session.making import model as moved
+from tests.simulator.session.making import tool as answered
 
 LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a"])
 VALUES = nested(LEAVES, st.sampled_from("abc"), most=6)
@@ -45,6 +53,101 @@ def lines(*moves: Any, **more: Any) -> Lines:
     begun = Lines(Script.model_validate({"turns": [{"say": "x", "moves": list(moves)}], **more}))
     begun.begin(0)
     return begun
+
+
+GOLDEN = Script.model_validate(
+    {
+        "turns": [
+            {
+                "say": "x",
+                "moves": [
+                    {"calls": [{"name": "find", "args": {"id": "A"}}, {"name": "check"}]},
+                    {"tool": "find", "args": {"id": "A"}, "returns": 1, "state_delta": {"seen": "A"}},
+                    {"tool": "check", "returns": 2},
+                    {"calls": [{"name": "find", "args": {"id": "B"}}]},
+                    {"tool": "find", "args": {"id": "B"}, "returns": 3},
+                    {"text": "Done."},
+                ],
+            },
+            {"confirm": True, "tool": "pay", "moves": [{"agent": "other", "text": "Paid."}]},
+            {"say": "y", "moves": [{"tool": "find", "args": {"id": "C"}, "returns": 4}]},
+        ]
+    }
+)
+
+
+def gone(*steps: Any) -> NextLines:
+    """Return where a session is in that script: an agent's calls at once by their names, answers as `(tool, id)`, and messages as `y`."""
+    made: list[Fact] = [asked()]
+    for place, step in enumerate(steps):
+        if step == "y":
+            made.append(asked(turn=place + 1))
+        elif isinstance(step, tuple):
+            told = answered(f"c{place}")
+            made.append(told.model_copy(update={"tool_name": step[0], "arguments": {"id": step[1]}}))
+        else:
+            parts = [{"text": name} if name == "Done." else made_call(f"c{place}", name) for name in step]
+            made.append(moved(*parts))
+    return NextLines(GOLDEN, made)
+
+
+@pytest.mark.parametrize(
+    ("steps", "calls", "is_here"),
+    [
+        ([], ["find", "check"], True),
+        ([["find"]], ["check"], True),
+        ([["check", "find"]], ["find"], True),
+        ([["check"]], ["find"], True),
+        ([["find", "check"]], ["find"], True),
+        ([["find", "check"], ["pay"]], ["find"], False),
+        ([["find", "check"], ["pay"], ["find"]], ["Done."], True),
+        ([["find", "check", "find"], ["Done."]], [], False),
+        ([["find", "check"], "y"], [], False),
+    ],
+)
+def test_an_agent_keeps_its_place_in_a_script_that_it_leaves(
+    steps: list[Any], calls: list[str], is_here: bool
+) -> None:
+    """What it does in addition is another way until it does again what the script does; a call of several that is made is made."""
+    found = gone(*steps).move("clerk")
+    parts: Any = found.parts if found else ()
+    names = [part["text"] if "text" in part else part["function_call"]["name"] for part in parts]
+    assert (names, found.is_here if found else False) == (calls, is_here)
+    assert gone().move("other") is not None
+
+
+def test_the_nearest_answer_of_a_script_tells_how_it_differs() -> None:
+    """Equal arguments come first, those of this turn before others; the same call twice gets both; no other tool's answer fits."""
+    nearest = gone(["find"]).answer("find", {"id": "A"})
+    assert nearest is not None
+    assert (nearest.is_here, nearest.place, nearest.move.state_delta) == (
+        True,
+        "turn 1, call 1",
+        {"seen": "A"},
+    )
+    other = gone(["find"], ("find", "A")).answer("find", {"id": "AB"})
+    assert other is not None
+    assert not other.is_here
+    assert other.differs == (f"args.id was {other.move.args['id']!r} and is now 'AB'",)
+    twice = gone(["find"], ("find", "Z")).answer("find", {"id": "Z"})
+    assert twice is not None
+    assert twice.place == "turn 1, call 3"
+    later = gone(["find"]).answer("find", {"id": "C"})
+    assert later is not None
+    assert (later.is_here, later.differs, later.place) == (False, (), "turn 2, call 1")
+    assert gone().answer("pay", {}) is None
+
+
+def test_the_user_of_a_script_speaks_next() -> None:
+    """A message is the next one by its number; an open call gets the reply of its round, once."""
+    about = {"originalFunctionCall": {"id": "c", "name": "pay"}}
+    call = OpenCall(call_id="q", tool_name=CONFIRMATION, arguments=about, agent="clerk")
+    first, second = gone(), gone("y")
+    message, reply = first.message(), first.reply(call)
+    assert message is not None
+    assert reply is not None
+    assert (message.say, reply.confirm) == ("y", True)
+    assert (second.message(), second.reply(call)) == (None, None)
 
 
 TIMES = st.integers(1, 3) | st.just("any")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,6 +17,7 @@ from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
+from evalset.cli.doctor_command import _migration, _parser
 from evalset.doctor import DroppedArgument, Finding, Migration, RenamedArgument, SetArgument
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE, Tab
@@ -86,9 +88,9 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     eval_set.write_text(text.replace('"add"', '"sum_up"'))
     tab = opened(eval_set)
     assert any("sum_up" in meaning for meaning in findings(tab))
-    tab.fill("doctor_lines", "tool sum_up = add").click(tab.key("doctor_migrate"))
-    assert "line 1" in tab.literal
     tab.fill("doctor_lines", "tool sum_up -> add").click(tab.key("doctor_migrate"))
+    assert "line 1" in tab.literal
+    tab.fill("doctor_lines", "--rename-tool sum_up=add").click(tab.key("doctor_migrate"))
     settled(tab)
     tab.unfold("doctor_diff_0")
     assert re.search(r'^\+ +"name": "add"', tab.literal, re.MULTILINE)
@@ -123,7 +125,7 @@ def test_the_table_counts_places_as_the_badges_do() -> None:
 
 
 def test_migrations_are_read_from_lines() -> None:
-    """Each kind; comments and empty lines say nothing."""
+    """Each kind, as the command takes it; comments and empty lines say nothing."""
     assert migration_from(f"# renamed in May\n\n{EXAMPLE}") == Migration(
         tools={"get_order": "find_order"},
         agents={"clerk": "order_desk"},
@@ -132,15 +134,20 @@ def test_migrations_are_read_from_lines() -> None:
         given=(SetArgument(tool="find_refund", name="currency", value="EUR"),),
     )
     assert migration_from("").is_empty
+    read = _migration(_parser("doctor").parse_args(shlex.split(EXAMPLE)))
+    assert migration_from(EXAMPLE) == read  # as on the command line
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("tool a", f"line 1: .*{re.escape(EXAMPLE.splitlines()[0])}"),
-        ("\ntool a -> b\ntool a -> c", "line 3: .*tool a "),
-        ("set a.b = EUR", "line 1: .*JSON"),
-        ("drop a.b\nset a.b = 1", r"^(?!line).* a\.b"),
+        ("tool a -> b", f"line 1: .*{re.escape(EXAMPLE.splitlines()[0])}"),
+        ("--rename-argument a.b -> c", f"line 1: .*{re.escape(EXAMPLE.splitlines()[0])}"),
+        ("--rename-argument a=b", r"line 1: .*TOOL\.OLD=NEW"),
+        ("\n--rename-tool a=b\n--rename-tool=a=c", "line 3: --rename-tool a=c"),
+        ("--set-argument a.b=EUR", "line 1: .*JSON"),
+        ("--set-argument 'a.b=1", "line 1: .*quot"),
+        ("--drop-argument a.b\n--set-argument a.b=1", r"line 2: .* a\.b"),
     ],
 )
 def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:

@@ -48,6 +48,7 @@ from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.verify.desks import agents, recorded_set
+from tests.harness.processes import REPOSITORY, completed, quiet_environment, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +259,10 @@ def test_without_a_whole_recording_there_is_nothing_to_replay(eval_set: Changed)
 
 
 def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None:
-    """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now."""
+    """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now.
+
+    A test or a note beside the agent is no change of it.
+    """
     path = eval_set()
     tab = opened(path)
     assert verified(tab, path).status == "passed"
@@ -274,12 +278,50 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     assert [case.eval_id for case in result_of(path).cases] == ["one"]
     path.write_text(path.read_text() + "\n")
     assert changes(tab.run(), path) == ("the set",)
+    for name in ("test_desk.py", "desk_test.py", "conftest.py", "tests/helper.py", "notes.md", "moves.yaml"):
+        path.with_name("tests").mkdir(exist_ok=True)
+        path.with_name(name.partition("/")[0]).joinpath(*name.split("/")[1:]).write_text("x = 1\n")
+    assert changes(tab.run(), path) == ("the set",)
     agent = path.with_name("agent.py")
     agent.write_text(agent.read_text().replace("calls(tool, order=order)", "calls(tool, order=f'{order}!')"))
     assert changes(tab.run(), path) == ("the set", "the agent")
     settled(tab.click(tab.key("verify_again")), path)
     assert changes(tab, path) == ()
     assert result_of(path).status == "failed"
+
+
+def test_a_verification_names_what_is_at_work_and_is_stopped(eval_set: Changed, tmp_path: Path) -> None:
+    """The case that is at work, how many runs are done, and for how long it has run: in the tab and on the page of the case."""
+    path, waits = eval_set(), tmp_path / "waits"
+    waits.touch()
+    agent = path.with_name("agent.py")
+    held = f"query, made, answered = since_the_query(llm_request.contents)\n        import asyncio, pathlib\n        while pathlib.Path({str(waits)!r}).exists(): await asyncio.sleep(0.05)"
+    agent.write_text(
+        agent.read_text().replace("query, made, answered = since_the_query(llm_request.contents)", held)
+    )
+    tab = opened(path)
+    tab.fill("cases_", ["two"]).run()
+    tab.click(tab.key("verify_go"))
+    job = bench_of(path).jobs[VERIFIED]
+    wait_until(lambda: "two" in job.progress.words, what="the case is at work")
+    tab.run()
+    assert "0 of 1 runs done. At work: two" in progress_of(tab)
+    assert any("elapsed_verify" in str(each.proto) for each in tab.app.get("bidi_component"))
+    case = Tab(page="sets", set=str(path), case="one")
+    case.click(case.key("case_verify-case"))
+    alone = bench_of(path).jobs[CASE_VERIFIED]
+    wait_until(lambda: "one" in alone.progress.words, what="the case is at work")
+    assert "At work: one" in progress_of(case.run())
+    case.click("stop_case_verified")
+    tab.click("stop_verify")
+    settled(tab, path)
+    assert result_of(path).status == "stopped"
+    waits.unlink()
+
+
+def progress_of(tab: Tab) -> str:
+    """What the page says of how far a work is."""
+    return "\n".join(each.proto.text for each in tab.app.get("progress"))
 
 
 def changes(tab: Tab, path: Path) -> tuple[str, ...]:
@@ -330,6 +372,56 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     assert badges(Tab(page="sets", set=str(path), case="two"))[0].startswith("✓ passed, ")
     edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="two"))
     assert badges(tab.run())[0].startswith("✗ failed, ")
+
+
+@pytest.mark.parametrize("action", ["repair", "accept"])
+def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> None:
+    """What to do about a divergence is where it is told; the edit is reviewed and saved, and the new result is there."""
+    if action == "repair":
+        path = eval_set(('"order": "A"', '"order": "Z"'))
+    else:
+        path = eval_set()
+        agent = path.with_name("agent.py")
+        agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
+    before = path.read_bytes()
+    tab = Tab(page="sets", set=str(path), case="one")
+    settled(tab.click(tab.key("case_verify-case")), path)
+    settled(tab.click(tab.key(f"divergence_{action}")), path)
+    assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
+    assert tab.app.button(key=tab.key(f"divergence_{action}")).disabled
+    assert badges(tab)[0].endswith("out of date")
+    tab.click("set_save").click("save_set")
+    settled(tab, path)
+    assert path.read_bytes() != before
+    assert badges(tab)[0].startswith("✓ passed, ")
+    assert not tab.keys("divergence_")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("models", ["auto", pytest.param("recorded", marks=pytest.mark.long)])
+def test_the_commands_that_are_shown_give_the_same_verdict(eval_set: Changed, models: str) -> None:
+    """The agent's own model does something else than the recorded one: who answered is told, on the page of a case, too; a terminal and CI ask the same."""
+    path = eval_set()
+    agent = path.with_name("agent.py")
+    agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
+    tab = opened(path)
+    tab.fill("verify_models", models).run()
+    by, words, status, code = {
+        "auto": ("real", "with the agent's own model", "failed", 1),
+        "recorded": ("recorded", "with the recorded models", "passed", 0),
+    }[models]
+    assert verified(tab, path).status == status
+    assert words in tab.literal
+    (shown,) = [each.value for each in tab.app.code if "--goldens" in each.value]
+    verify_line, pytest_line, ci_line = shown.splitlines()
+    there = quiet_environment(PYTHONPATH=str(REPOSITORY), PYTEST_PLUGINS="golden_trace")
+    for line in (verify_line, pytest_line):
+        done = completed("bash", "-c", line, folder=path.parent, environment=there)
+        assert done.returncode == code, f"{line}\n{done.stdout}{done.stderr}"
+        assert words in done.stdout
+    assert ci_line.endswith(f"init ci --models {by}")
+    case = Tab(page="sets", set=str(path), case="one")
+    assert words in case.words
 
 
 def badges(tab: Tab) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.blanks import unsure_of
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.draft_generator import (
     Draft,
@@ -253,6 +255,50 @@ def test_one_variable_is_one_value() -> None:
     assert value["again"]["score"] == value["score"]
     assert value["tint"] == value["color"]
     assert value["text"] == f"{value['score']} {value['color']}"
+
+
+@for_each(
+    ("drawn", "fits"),
+    [
+        ("random.random()", lambda one: 0 <= one <= 1),
+        ("random.uniform(2, 3)", lambda one: 2 <= one <= 3),
+        ("round(random.uniform(2, 3), 2)", lambda one: 2 <= one <= 3),
+        ("random.randint(1, 6)", range(1, 7).__contains__),
+        ("int(np.random.randint(1, 6))", range(1, 6).__contains__),
+        ("DICE.randint(1, 6)", range(1, 7).__contains__),
+        ("np.random.default_rng().uniform(2, 3)", lambda one: 2 <= one <= 3),
+        ("random.choice(['a', 'b'])", "ab".__contains__),
+        ("np.random.choice(['a', 'b'])", "ab".__contains__),
+        ("secrets.choice(['a', 'b'])", "ab".__contains__),
+        ("random.sample(['a', 'b', 'c'], 2)", lambda found: len(found) == 2 and {*found} <= {*"abc"}),
+        ("random.choices(['a', 'b'], k=3)", lambda found: len(found) == 3 and {*found} <= {*"ab"}),
+        ("shuffled()", lambda found: len(found) == 2 and {*found} <= {*"ab"}),
+        ("f'No {random.randint(1, 6)}'", lambda text: int(text.removeprefix("No ")) in range(1, 7)),
+    ],
+)
+def test_what_is_drawn_by_chance_is_an_uncertain_value(drawn: str, fits: Callable[[Any], bool]) -> None:
+    """Whatever draws it, the draft has one of the values that the code states, and another draw may give another; it is no blank, and it is not certain."""
+    text = f"""
+import random, secrets
+import numpy as np
+
+DICE = random.Random(7)
+
+def shuffled():
+    found = ["a", "b"]
+    random.shuffle(found)
+    return found
+
+def roll() -> dict:
+    return {{"value": {drawn}}}
+"""
+    draft = drafted(DraftCall(tool_name="roll", arguments={}, code=function_of(text, "roll"), seed="s"))
+    value: Any = draft.value
+    assert fits(value["value"])
+    unsure = unsure_of(draft.blanks, value, value)
+    assert unsure.uncertain
+    assert not unsure.blanks
+    assert draft.varies
 
 
 @for_each("name", ["counts", "gathers"])

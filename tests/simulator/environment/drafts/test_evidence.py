@@ -192,6 +192,7 @@ def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states()
     assert "@" in value["rows"][0]["email"]
     assert [one.path for one in made.blanks] == [
         "$.score",
+        "$.unit",
         "$.note",
         "$.total",
         "$.rows[0].email",
@@ -337,3 +338,57 @@ def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -
     fields: JsonObject = {"type": "object", "properties": {"sum": {"type": "string"}}, "required": ["sum"]}
     declared: Any = drafted(call.model_copy(update={"response_schema": fields}), sources).value
     assert isinstance(declared["sum"], str)
+
+
+TWO_TABLES = """
+import logging
+import requests
+
+log = logging.getLogger(__name__)
+SENT = {}
+PRICES = {"A-1": {"price": 5}}
+ALL = {"sent": SENT, "prices": PRICES}
+FIRST = PRICES["A-1"]
+
+def price(item: str) -> dict:
+    return PRICES.get(item) or {"error": "none"}
+
+def clear_prices():
+    PRICES.clear()
+
+HOOKS = [clear_prices]
+
+def send(item: str) -> dict:
+"""
+
+
+@for_each(
+    ("body", "stays"),
+    [
+        ("for one in requests.get(item): log.info('%s', one); SENT[one['id']] = one", True),
+        ("for number in range(100000): SENT[number] = item", True),
+        ("SENT.update(requests.get(item)); return {'left': len(SENT)}", True),
+        ("for one in requests.get(item): PRICES[one['id']] = one", False),
+        ("for one in requests.get(item): ALL[one].clear()", False),
+        ("for one in requests.get(item): FIRST[one] = one", False),
+        ("for one in requests.get(item): HOOKS[0]()", False),
+        ("for one in requests.get(item): globals()[one] = {}", False),
+        ("for number in range(100000): PRICES[str(number)] = item", False),
+        ("import shop.tools as own\n    for one in requests.get(item): own.PRICES = one", False),
+    ],
+)
+def test_a_table_stays_known_after_a_call_whose_code_cannot_reach_it(body: str, stays: bool) -> None:
+    """By its name, by another name, through a function or an import; of what it can reach, nothing that may have changed is told."""
+    text = f"{TWO_TABLES}    {body}\n    return {{'sent': True}}\n"
+    codes = {name: function_of(text, name) for name in ("price", "send")}
+    sent = [answered("send", {"sent": True}, item="A-1")]
+    for earlier in (sent, sent * 30):
+        call = DraftCall(
+            tool_name="price",
+            arguments={"item": "A-1"},
+            earlier=tuple(earlier),
+            code=codes["price"],
+            codes=codes,
+        )
+        made = drafted(call)
+        assert (made.value == {"price": 5} and not made.blanks) is stays

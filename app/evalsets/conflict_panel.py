@@ -1,0 +1,116 @@
+"""The page of a set that another person wrote while it was edited here: what differs in each case, and whose version stays."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.evalsets.run.verify_jobs import marked_text
+from app.evalsets.set_context import MergeSet, ReloadSet, SetCommand
+from app.forms.safe_labels import literal, safe_label
+from app.forms.widget_store import slug
+from app.server.viewer_time import short_time
+from evalset.editing.set_changes import differences
+from evalset.editing.set_saving import Conflict
+from evalset.verify.results import TextPiece
+from evalset.verify.value_differences import text_pieces, value_differences
+
+_MOST_CASES = 50
+_MOST_PLACES = 20
+_MOST_WORDS = 6
+_LONGEST = 10_000
+"""Longer texts are not compared word by word."""
+
+
+def conflict_page(path: Path, both: Sequence[Conflict], decided: Sequence[str]) -> SetCommand | None:
+    """Draw what to do where the file was changed since it was opened; return what was asked for."""
+    st.warning(
+        f"The file changed on disk since you opened it.{_written(path)}", icon=":material/sync_problem:"
+    )
+    if both:
+        st.caption(
+            "These cases changed in both versions. Choose a version for each. All other changes are merged."
+        )
+    elif not decided:
+        st.caption("No case changed in both versions. All changes can be merged.")
+    if decided:
+        st.caption(
+            "Another person decided about these cases, too. If you merge, your decision counts, and theirs becomes a comment:"
+        )
+        st.text(literal("\n".join(decided)))
+    chosen = {conflict.key: _whose(conflict) for conflict in both[:_MOST_CASES]}
+    if len(both) > _MOST_CASES:
+        st.caption(
+            f"{len(both) - _MOST_CASES} more cases changed in both versions. Of these, theirs are kept."
+        )
+    with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
+        merged = st.button(
+            "Merge my edits",
+            key="conflict_merge",
+            type="primary",
+            icon=":material/merge:",
+            disabled=None in chosen.values(),
+            help="Choose a version for each case first." if None in chosen.values() else None,
+        )
+        dropped = st.button("Discard edits and reload", key="conflict_reload", icon=":material/refresh:")
+    if merged:
+        return MergeSet(keep_mine=tuple(key for key, whose in chosen.items() if whose == "Mine"))
+    return ReloadSet() if dropped else None
+
+
+def _written(path: Path) -> str:
+    """Say when the file was written; by whom is not known of a file."""
+    with suppress(OSError):
+        return f" It was last written {short_time(path.stat().st_mtime)}."
+    return ""
+
+
+def _whose(conflict: Conflict) -> str | None:
+    with st.container(border=True, gap="xsmall", key=f"conflict_{slug(conflict.key)}"):
+        st.text(literal(conflict.eval_id))
+        _compared(conflict)
+        chosen: str | None = st.segmented_control(
+            "Version to keep",
+            ["Mine", "Theirs"],
+            key=f"whose_{slug(conflict.key)}",
+            label_visibility="collapsed",
+        )
+    return chosen
+
+
+def _compared(conflict: Conflict) -> None:
+    mine, theirs = conflict.mine, conflict.theirs
+    if mine is None or theirs is None:
+        st.caption(
+            "Deleted in mine, changed in theirs" if mine is None else "Changed in mine, deleted in theirs"
+        )
+        return
+    words = [safe_label(one, 40) for one in itertools.islice(differences(theirs, mine), _MOST_WORDS)]
+    st.caption(f"Differs: {', '.join(words)}. `[-only in theirs-]` and `{{+only in mine+}}`")
+    lines = list(itertools.islice(difference_lines(theirs, mine), _MOST_PLACES + 1))
+    shown = lines[:_MOST_PLACES]
+    st.code(literal("\n".join(shown)), language=None, wrap_lines=True)
+    if len(lines) > _MOST_PLACES:
+        st.caption(f"Only the first {_MOST_PLACES} places that differ are shown.")
+
+
+def difference_lines(theirs: Any, mine: Any) -> Iterator[str]:
+    """Yield a line for each place in which two versions of a case differ, with the words that differ in it."""
+    for each in value_differences(theirs, mine):
+        old, new = each.golden, each.actual
+        if isinstance(old, str) and isinstance(new, str) and len(old) + len(new) <= _LONGEST:
+            yield f"{each.path}: {marked_text(text_pieces(old, new))}"
+            continue
+        pieces = [TextPiece(kind="golden", text=_text(old))] if each.in_golden else []
+        pieces += [TextPiece(kind="actual", text=_text(new))] if each.in_actual else []
+        yield f"{each.path}: {marked_text(pieces)}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

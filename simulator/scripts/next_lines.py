@@ -1,0 +1,238 @@
+"""Finds what a script does next at the place where a session is, also where the session has gone another way."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.declared_tools import TRANSFER
+from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.facts import Fact, ModelAnswered, ToolAnswered, TurnStarted
+from simulator.scripts.script import Script, ScriptTurn
+from simulator.scripts.script_lines import AgentMove, ToolMove
+from simulator.scripts.users_turn import MisplacedError, open_call
+from simulator.session.adk_event_fields import parts_of
+from simulator.session.model import OpenCall
+
+_TEXT = ""
+"""Stands for a text that an agent says without a call; a call stands under its tool's name."""
+
+
+class NextMove(NamedTuple):
+    """The next move of an agent: its parts as google-genai's in JSON. `is_here` says that the agent has done what came before it, and nothing else last."""
+
+    parts: tuple[JsonObject, ...]
+    is_here: bool
+
+
+class NextAnswer(NamedTuple):
+    """The answer to a call of a tool that is nearest.
+
+    `place` is where the script has it, `is_here` says that it is of this turn and of these arguments, and `differs` says in words
+    which arguments differ.
+    """
+
+    move: ToolMove
+    place: str
+    is_here: bool
+    differs: tuple[str, ...]
+
+
+class _Step(NamedTuple):
+    """A call or a text of an agent: what it is compared by, the move that it is of, and its parts."""
+
+    name: str
+    move: int
+    parts: tuple[JsonObject, ...]
+
+
+class NextLines:
+    """A script beside a session that began with it and can go another way.
+
+    A message of the user is at the same place if as many were sent before it. An agent's moves are compared by the tools
+    that it calls: what it does in addition, leaves out or calls with other arguments does not lose its place.
+
+    Args:
+        script: The script.
+        facts: Those of the session, from the first to the head.
+    """
+
+    def __init__(self, script: Script, facts: Iterable[Fact]) -> None:
+        self._rounds: list[list[ScriptTurn]] = []
+        for turn in script.turns:
+            if turn.speaks == "say" or not self._rounds:
+                self._rounds.append([])
+            self._rounds[-1].append(turn)
+        self._answers = [*_answers(self._rounds), *_of_any_round(script)]
+        self._now, self._replies = -1, 0
+        self._said: defaultdict[str, list[list[_Step]]] = defaultdict(list)
+        self._called: list[ToolAnswered] = []
+        for fact in facts:
+            self._take(fact)
+
+    def _take(self, fact: Fact) -> None:
+        match fact:
+            case TurnStarted(purpose="query"):
+                self._now, self._replies = self._now + 1, 0
+                self._said.clear()
+                self._called.clear()
+            case TurnStarted():
+                self._replies += 1
+            case ModelAnswered(error=None):
+                whole = (each for each in fact.responses if not each.get("partial"))
+                parts = [part for each in whole for part in parts_of(each.get("content"))]
+                self._said[fact.agent].append(list(_steps(parts)))
+            case ToolAnswered():
+                self._called.append(fact)
+            case _:
+                pass
+
+    # ------------------------------------------------------------ the user
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the session has as many messages of the user as the script."""
+        return self._now + 1 == len(self._rounds)
+
+    @property
+    def next_turn(self) -> int:
+        """The number, from 0, of the turn with the user's next message, or of one after the last."""
+        return sum(len(turns) for turns in self._rounds[: self._now + 1])
+
+    def message(self) -> ScriptTurn | None:
+        """Return the turn with the user's next message; None where the script has said all of its."""
+        place = self._now + 1
+        turn = self._rounds[place][0] if place < len(self._rounds) else None
+        return turn if turn is not None and turn.speaks == "say" else None
+
+    def reply(self, call: OpenCall) -> ScriptTurn | None:
+        """Return the turn in which the user answers an open call; None where the script does not answer such a call here."""
+        replies = [turn for turn in self._round() if turn.speaks != "say"]
+        fitting = [place for place, turn in enumerate(replies) if _is_about(turn, call)]
+        place = next((each for each in fitting if each >= self._replies), None)
+        return None if place is None else replies[place]
+
+    def _round(self) -> Sequence[ScriptTurn]:
+        return self._rounds[self._now] if 0 <= self._now < len(self._rounds) else ()
+
+    # ------------------------------------------------------------ the agent
+
+    @property
+    def tells_moves(self) -> bool:
+        """Whether the script tells what agents do between these two messages of the user; it need not, as their own models can play."""
+        return any(True for _ in _moves(self._round()))
+
+    def calls(self, tool: str) -> bool:
+        """Return whether an agent calls a tool anywhere in the script, be it answered or not."""
+        moves = _moves(turn for turns in self._rounds for turn in turns)
+        return any(step.name == tool for move in moves for step in _steps(move.answer().parts))
+
+    def move(self, agent: str) -> NextMove | None:
+        """Return what an agent does next; None where the script has no move of it any more."""
+        moves = [move for move in _moves(self._round()) if move.agent in {"", agent}]
+        steps: Sequence[_Step] = [
+            step for place, each in enumerate(moves) for step in _steps(each.answer().parts, place)
+        ]
+        is_here = True
+        for said in self._said[agent]:
+            steps, is_here = _after(said, steps)
+        parts = tuple(part for step in steps if step.move == steps[0].move for part in step.parts)
+        return NextMove(parts, is_here) if parts else None
+
+    # ------------------------------------------------------------ the environment
+
+    def answer(self, tool: str, arguments: JsonObject) -> NextAnswer | None:
+        """Return the answer to a call: of the same arguments, or of those that are nearest; None where the script does not answer the tool."""
+        used: Counter[int] = Counter()
+        for fact in self._called:
+            if fact.tool_name == tool:
+                used.update(self._nearest(tool, fact.arguments, used))
+        for place in self._nearest(tool, arguments, used):
+            line = self._answers[place]
+            (found,) = nearest([line.call], tool, arguments, n=1)
+            is_here = line.round in {self._now, None} and not found.differs
+            return NextAnswer(line.move, line.call.place, is_here, found.differs)
+        return None
+
+    def _nearest(self, tool: str, arguments: JsonObject, used: Mapping[int, int]) -> tuple[int, ...]:
+        """Return the number of the nearest answer; of equal ones that of this turn which is not used yet, as the recorded player does."""
+        order = sorted(range(len(self._answers)), key=lambda each: self._answers[each].round != self._now)
+        calls = [self._answers[each].call for each in order]
+        given = {place: used.get(each, 0) for place, each in enumerate(order)}
+        return tuple(order[near.index] for near in nearest(calls, tool, arguments, n=1, used=given))
+
+
+class _Answer(NamedTuple):
+    """A line that answers a tool, with its call; the number of its message, from 0, or None where it answers at any."""
+
+    move: ToolMove
+    call: ObservedCall
+    round: int | None
+
+
+def _answers(rounds: Sequence[Sequence[ScriptTurn]]) -> Iterator[_Answer]:
+    for number, turns in enumerate(rounds):
+        moves = (line for turn in turns for line in turn.moves if isinstance(line, ToolMove))
+        for place, move in enumerate(moves, start=1):
+            if move.answer() is not None:
+                yield _Answer(move, _observed(move, f"turn {number + 1}, call {place}"), number)
+
+
+def _of_any_round(script: Script) -> Iterator[_Answer]:
+    for move in script.environment:
+        if isinstance(move, ToolMove) and move.answer() is not None:
+            yield _Answer(move, _observed(move, "any turn"), None)
+
+
+def _observed(move: ToolMove, place: str) -> ObservedCall:
+    return ObservedCall(tool_name=move.tool, arguments=move.args, response=None, place=place)
+
+
+def _is_about(turn: ScriptTurn, call: OpenCall) -> bool:
+    try:
+        open_call(turn, (call,))
+    except MisplacedError:
+        return False
+    return True
+
+
+def _moves(turns: Iterable[ScriptTurn]) -> Iterator[AgentMove]:
+    """Yield the moves of agents of which a script tells what they are: not those of the agents' own models."""
+    for turn in turns:
+        yield from (line for line in turn.moves if isinstance(line, AgentMove) and not line.model)
+
+
+def _steps(parts: Sequence[Any], move: int = 0) -> Iterator[_Step]:
+    """Divide what an agent said at once into its calls; what is said before a call belongs to it, and without one it is a text."""
+    before: list[JsonObject] = []
+    has_call = False
+    for part in parts:
+        call = part.get("function_call")
+        before.append(part)
+        if call:
+            yield _Step(_called(call), move, tuple(before))
+            before, has_call = [], True
+    if before and not has_call:
+        yield _Step(_TEXT, move, tuple(before))
+
+
+def _called(call: JsonObject) -> str:
+    """Return what calls are compared by: the tool's name, and whom the agent hands over to."""
+    name, arguments = str(call.get("name") or ""), call.get("args")
+    target = arguments.get("agent_name") if name == TRANSFER and isinstance(arguments, dict) else None
+    return f"{name} {target}" if target else name
+
+
+def _after(said: Sequence[_Step], steps: Sequence[_Step]) -> tuple[Sequence[_Step], bool]:
+    """Return the steps that are left after what an agent said at once, and whether all of that was among them; calls that are made at once have no order."""
+    is_here = True
+    for each in said:
+        found = next((step for step in steps if step.name == each.name), None)
+        if found is None:
+            is_here = False
+        else:
+            steps = [step for step in steps if step is not found and step.move >= found.move]
+    return steps, is_here
