@@ -126,10 +126,15 @@ class Filler:
             key: bound for key, bound in (("minimum", hole.low), ("maximum", hole.high)) if bound is not None
         }
         is_stated = own.keys() > {"type"} or not isinstance(node, dict) or node.keys() <= _NOTES
-        try:
-            return self._free.value(own, name, scope) if is_stated else self._typed.value(node, name, scope)
-        except NoValueError:
-            return self._free.blank(hole.kind, name, scope)
+        marked = len(self.blanks)
+        with contextlib.suppress(NoValueError):
+            made = self._free.value(own, name, scope) if is_stated else self._typed.value(node, name, scope)
+            is_null = bool(hole.choices) or hole.kind == "null" or name in scope.known
+            if made is not None or is_null or len(self.blanks) > marked:
+                return made
+        return self._free.blank(
+            hole.kind, name, scope
+        )  # null is a value, too, and nothing says that it is this one
 
     def _text(self, hole: Hole, name: str, scope: ValueContext) -> str:
         """Join the parts of a text; a part for which nothing is known stands in it by its name."""

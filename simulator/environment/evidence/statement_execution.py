@@ -6,8 +6,10 @@ import ast
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence import native_functions
 from simulator.environment.evidence.bound_names import scan
 from simulator.environment.evidence.call_evaluation import ReturnSignal, call
@@ -157,7 +159,19 @@ def _added(run: ProgramRun, node: ast.AugAssign, before: Any, more: Any) -> Any:
 def _return(run: ProgramRun, node: ast.Return, scope: NameScope) -> None:
     value = None if node.value is None else evaluate(run, node.value, scope)
     run.last_line = node.lineno
-    raise ReturnSignal(value)
+    raise ReturnSignal(_reported(value) if run.handling and run.holds(value) else value)
+
+
+def _reported(value: Any) -> Any:
+    """Return what is returned where something has failed: an error of which nothing is known is a text, and not nothing."""
+    if type(value) is not dict:
+        return value
+    return {
+        key: replace(one, kind="string")
+        if isinstance(one, Unknown) and not one.kind and is_error({key: True})
+        else one
+        for key, one in value.items()
+    }
 
 
 def _if(run: ProgramRun, node: ast.If, scope: NameScope) -> None:

@@ -24,6 +24,7 @@ from tests.simulator.environment.evidence.running import function_of
 NOW = dt.datetime(2026, 11, 27, 15, 30, tzinfo=dt.UTC)
 DESK = """
 import enum
+import json
 import os
 import random
 import secrets
@@ -158,6 +159,17 @@ def tried(q: str) -> dict:
     except requests.RequestException:
         return {"status": "error", "message": "No connection"}
 
+def reports(q: str) -> dict:
+    found = requests.get(q)
+    return {"error": found.text, "line": 3}
+
+def caught(q: str) -> dict:
+    try:
+        json.loads(q)
+    except json.JSONDecodeError as e:
+        return {"error": e.msg, "line": 3}
+    return {"n": 1}
+
 def decided(q: str) -> dict:
     if q == "x":
         return {"mode": "given"}
@@ -228,6 +240,21 @@ def test_where_some_ways_are_not_known_all_but_what_the_call_says_is_marked(name
 def test_that_a_call_may_fail_does_not_make_its_success_uncertain() -> None:
     """The error is another candidate, for a person to take."""
     assert marked(made("tried")) == {"$.names[0]"}
+
+
+@for_each(("name", "error"), [("reports", None), ("caught", "<error>")])
+@for_each(
+    "schema",
+    [None, {"type": "object", "properties": {"error": {"type": ["string", "null"], "default": None}}}],
+)
+def test_an_error_of_which_nothing_is_known_is_a_blank(
+    name: str, error: str | None, schema: JsonObject | None
+) -> None:
+    """It is never known to be null; what a handler of an exception returns says that there is one."""
+    draft = made(name, response_schema=schema)
+    assert draft.value == {"error": error, "line": 3}
+    assert marked(draft) == {"$.error"}
+    assert draft.is_guess
 
 
 def test_a_way_that_a_person_takes_is_certain() -> None:
