@@ -531,8 +531,9 @@ class Parts:
         if not found or any(_is_bare(one.value) for one in ends):
             return NO_EFFECTS
         state, actions = found[0].state, found[0].actions
-        for other in found[1:]:
-            state, actions = alike(state, other.state), alike(actions, other.actions)
+        for other in found:
+            sure = {key: one for key, one in other.state.items() if key not in other.unsure}
+            state, actions = alike(state, sure), alike(actions, other.actions)
         return ToolEffects(state_delta=Filler(self.plan).known_of(state), actions={**actions})
 
     def _sketched(
@@ -548,10 +549,9 @@ class Parts:
             said = self._unless_changed(said, sketch)
         value = filler.filled(said, self._scope("usual"))
         effects = NO_EFFECTS
-        if said == sketch and (outcome.state or outcome.actions):
+        if said == sketch and (outcome.state or outcome.actions or outcome.unsure):
             effects = ToolEffects(state_delta=filler.known_of(outcome.state), actions={**outcome.actions})
-            if lost := [key for key in outcome.state if key not in effects.state_delta]:
-                why = f"{why}; its code also writes {', '.join(lost[:_MOST_NAMED])} to the state: the values are unknown"
+            why += _open_writes(outcome, effects.state_delta)
         made = self._told(Try(value, why, filler.blanks, varies=filler.drew, effects=effects))
         if holds or self.fits(value) or (outcome is not _NO_OUTCOME and self._names_no_field(value)):
             return made
@@ -609,6 +609,21 @@ def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
             yield from _leaves(inner, item_place(path, place), name)
     else:
         yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
+
+
+def _open_writes(outcome: Outcome, written: JsonObject) -> str:
+    """Name what the code writes besides, or may write, and what it may write otherwise."""
+    sentences = [
+        ("its code also writes {} to the state: the values are unknown", outcome.state.keys() - written),
+        ("its code may also write {}", outcome.unsure - outcome.state.keys()),
+        ("its code may write {} otherwise, or not", outcome.unsure & written.keys()),
+    ]
+    named = [(text, sorted(keys)) for text, keys in sentences if keys]
+    more = [f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else "" for _, keys in named]
+    return "".join(
+        "; " + text.format(", ".join(keys[:_MOST_NAMED]) + rest)
+        for (text, keys), rest in zip(named, more, strict=True)
+    )
 
 
 def _is_bare(sketch: Sketch) -> bool:

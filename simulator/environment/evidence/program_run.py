@@ -170,13 +170,13 @@ class ProgramRun:
         return not value
 
     def may_raise(self, node: ast.AST) -> None:
-        """Note that what a node does may raise, as something is not known in it."""
+        """Note that what a node does may raise, as something is not known in it: the innermost `try` fails once, and raises what it does not catch."""
         self.certain = False
-        if self.unforked:
-            self.missed = self.missed or not all(one.forked for one in self.attempts)
+        attempt = self.attempts[-1] if self.attempts else None
+        if attempt is None or attempt.forked:
             return
-        attempt = next((one for one in reversed(self.attempts) if not one.forked), None)
-        if attempt is None:
+        if self.unforked:
+            self.missed = True
             return
         attempt.forked = True
         if not self.decide("", f"{named(node)} fails"):

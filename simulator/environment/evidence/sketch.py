@@ -60,6 +60,7 @@ class Outcome:
         state: What it has written into the session's state by then, by its keys, as sketches.
         varies: Whether another seed gives another value.
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
+        unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not.
     """
 
     value: Sketch = None
@@ -72,6 +73,7 @@ class Outcome:
     state: Mapping[str, Sketch] = field(default_factory=dict)
     actions: Mapping[str, JsonValue] = field(default_factory=dict)
     varies: bool = field(default=False, compare=False)
+    unsure: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -530,11 +530,9 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
             continue
         known = found.setdefault(_told(outcome), outcome)
         if known is not outcome and known.possible is end.possible:
-            found[_told(known)] = replace(
-                known,
-                state=alike(known.state, outcome.state),
-                actions=alike(known.actions, outcome.actions),
-            )
+            differing = _differing(known.state, outcome.state) | _differing(known.actions, outcome.actions)
+            actions = alike(known.actions, outcome.actions)
+            found[_told(known)] = replace(known, actions=actions, unsure=known.unsure | differing)
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
     possible = [one for one in ends if one.possible]
     followed = all(one.whole for one in possible) and len(possible) < MOST_RUNS
@@ -544,6 +542,10 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
 def _told(outcome: Outcome) -> str:
     """Return what the agent is told by an outcome: ways that tell it the same are one."""
     return repr((outcome.value, outcome.raises, outcome.message))
+
+
+def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset((first.keys() | second.keys()) - alike(first, second).keys())
 
 
 def _is_blank(outcome: Outcome) -> bool:

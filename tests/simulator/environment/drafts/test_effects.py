@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.environment.drafts.candidates import candidates
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, drafted
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.running import function_of
@@ -39,6 +40,29 @@ def hides(item: str, tool_context) -> dict:
         tool_context.state["open"] = True
     tool_context.state["item"] = item
     return {"done": item}
+
+def either(item: str, tool_context) -> dict:
+    if requests.get("http://shop").ok:
+        return {"done": item}
+    tool_context.state["open"] = False
+    return {"done": item}
+
+def resource(name: str) -> str:
+    try:
+        for row in requests.get("http://shop").json():
+            if row["name"] == name:
+                return row["id"]
+    except Exception:
+        pass
+    return f"x/{name}"
+
+def removes(item: str, tool_context) -> dict:
+    try:
+        requests.delete(resource(item))
+        tool_context.state["gone"] = item
+        return {"status": "success", "item": item}
+    except Exception as e:
+        return {"status": "error", "message": str(e)}
 
 def loops(item: str, tool_context) -> dict:
     for row in requests.get("http://shop").json():
@@ -80,12 +104,16 @@ def call_of(name: str, state: dict[str, Any] | None = None, **more: Any) -> Draf
         ("same", {"known": "A"}, {}),
         ("raises", {}, {"state_delta": {"tried": "A"}}),
         ("decides", {}, {"state_delta": {"open": True}, "actions": {"transfer_to_agent": "seller"}}),
-        ("hides", {}, {"state_delta": {"item": "A"}}),
+        ("hides", {}, {"state_delta": {"open": True, "item": "A"}}),
+        ("either", {}, {}),
+        ("removes", {}, {"state_delta": {"gone": "A"}}),
         ("loops", {}, {}),
         ("gives_away", {}, {}),
     ],
 )  # fmt: skip
-def test_only_what_is_certain_is_proposed(name: str, state: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_what_the_way_to_the_response_does_is_proposed(
+    name: str, state: dict[str, Any], expected: dict[str, Any]
+) -> None:
     """On the way through the code that gives the response; what is not known is left out."""
     found = read_returns(function_of(DESK, name), {"item": "A"}, state=state).outcomes[0]
     assert {"state_delta": dict(found.state), "actions": dict(found.actions)} == {
@@ -95,6 +123,22 @@ def test_only_what_is_certain_is_proposed(name: str, state: dict[str, Any], expe
     }
     if name != "raises":
         assert made(name, state).effects.written == expected
+
+
+@for_each(
+    ("name", "told"),
+    [
+        ("hides", "; its code may write open otherwise, or not"),
+        ("either", "; its code may also write open"),
+        ("removes", ""),
+    ],
+)
+def test_what_other_ways_to_the_response_write_is_named(name: str, told: str) -> None:
+    """Also where a `try` of a function that the tool calls keeps a failure away; a response that is not drafted has what is certain alone."""
+    draft = made(name)
+    assert draft.why.partition("; ")[2] == told.removeprefix("; ")
+    again = Parts(call_of(name), Sources()).effects_of(draft.value).state_delta
+    assert again == {key: one for key, one in draft.effects.state_delta.items() if key != "open"}
 
 
 def test_each_outcome_has_its_own_effects() -> None:
