@@ -614,8 +614,11 @@ def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
 def _open_writes(outcome: Outcome, written: JsonObject) -> str:
     """Name what the code writes besides, or may write, and what it may write otherwise."""
     sentences = [
-        ("its code also writes {} to the state: the values are unknown", outcome.state.keys() - written),
-        ("its code may also write {}", outcome.unsure - outcome.state.keys()),
+        (
+            "its code also writes {} to the state: the values are unknown",
+            outcome.state.keys() - written - outcome.unsure,
+        ),
+        ("its code may also write {}", outcome.unsure - written.keys()),
         ("its code may write {} otherwise, or not", outcome.unsure & written.keys()),
     ]
     named = [(text, sorted(keys)) for text, keys in sentences if keys]

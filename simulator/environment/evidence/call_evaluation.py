@@ -738,7 +738,7 @@ def _external(
     if path in native_functions.RETURNED:
         kind = native_functions.RETURNED[path]
         return Unknown(kind, named(node), sure=kind != "")
-    if path.removeprefix("builtins.").startswith(native_functions.STATELESS):
+    if path.startswith(native_functions.STATELESS):
         return None
     if dice.dice_named(path):
         return dice.drawn(run, path, args, keywords, node)

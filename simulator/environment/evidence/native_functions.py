@@ -159,7 +159,7 @@ GATHERING = frozenset({
 """Functions that only take hold of elements: these need not be known themselves."""
 
 STATELESS = (
-    "builtins.print", "logging.", "warnings.warn", "time.sleep", "asyncio.sleep", "sys.stdout", "sys.stderr", "traceback.", "dotenv.",
+    "builtins.print", "logging.", "warnings.warn", "time.sleep", "asyncio.sleep", "sys.stdout", "sys.stderr", "traceback.print_", "dotenv.load_dotenv",
     "loguru.logger.", "pprint.pprint",
 )  # fmt: skip
 """Paths of what says or waits, and neither changes nor returns anything."""

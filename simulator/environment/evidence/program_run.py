@@ -18,7 +18,6 @@ from simulator.environment.evidence.unknown_values import (
     SCALARS,
     Class,
     ClassInstance,
-    Context,
     External,
     Func,
     Lazy,
@@ -269,8 +268,6 @@ class ProgramRun:
                 waiting.extend(self._reached(value) if calls else ())
             elif isinstance(value, Class):
                 waiting.extend(value.scope.names.values())
-            elif isinstance(value, Context):
-                value.state = Unknown("object", "state")
             self.lose(value)
 
     def forget(self, nodes: Sequence[ast.AST], scope: NameScope) -> None:

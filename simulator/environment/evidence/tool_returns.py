@@ -275,10 +275,13 @@ class _Reader:
         return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
-        """Return what the state holds; nothing where that is not known, or where the function cannot reach it."""
+        """Return what the state holds; where that is not known any more, holes for what was written, and nothing where the function cannot reach it."""
         state = self._context.state
-        if not self._has_context or type(state) is not dict or not run.holds(state):
+        if not self._has_context or type(state) is not dict:
             return {}
+        if not run.holds(state):
+            first = self._state or {}
+            return {key: Hole(name=key) for key, value in state.items() if not _is_still(first, key, value)}
         budget, run.budget = run.budget, StepBudget(STEPS)
         try:
             return {key: sketch_of(run, value) for key, value in state.items() if type(key) is str}
@@ -365,6 +368,14 @@ class _Reader:
                 {name: copied(value) for name, value in self._arguments.items() if name not in given}
             )
         return given
+
+
+def _is_still(state: JsonObject, key: Any, value: Any) -> bool:
+    """Return whether a value of the state is the one that it was; it may have something unknown inside."""
+    try:
+        return type(key) is not str or (key in state and bool(state[key] == value))
+    except TouchedError:
+        return False
 
 
 def _no_actions() -> ClassInstance:
@@ -608,9 +619,10 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
         way = find(program.tree, one.code.name, one.code.line)
         if way:
             state = heap.scopes[_SESSION].names[_STATE] if one.state_delta and begun is not None else None
+            state = state if type(state) is dict and id(state) not in heap.lost else None
             reader = _Reader(one.code, way, one.arguments, None)
             heap = _after(heap, reader.ends(heap, MOST_RUNS), one.response, reader)
-            if type(state) is dict:  # what the call wrote is told, whatever its code says
+            if state is not None:  # what the call wrote is told, whatever its code says
                 heap = heap.copy()
                 heap.scopes[_SESSION].names[_STATE] = {**state, **copied(dict(one.state_delta))}
         with _left_lock:

@@ -23,6 +23,14 @@ PROGRAMS = {
                 "parts": re.split(r"\s+", text), "none": re.fullmatch("x", text), "pairs": re.subn("(a)|(b)", r"<\1>", text),
                 "each": [one.group() for one in re.finditer("o.", text)], "escaped": re.escape("a.b")}
     """,
+    "what is printed": """
+        import logging
+        def tool(text):
+            words = text.split()
+            print("the words", words)
+            logging.getLogger("desk").info("%s", words)
+            return words if words else "none"
+    """,
     "a text that is no regular expression": """
         def tool(text):
             try:
