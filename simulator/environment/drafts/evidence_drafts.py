@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place, item_place
+from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
@@ -310,7 +311,7 @@ class Parts:
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
-        if self.use != "reads":
+        if self.use != "reads" or self._reads_what_is_gone:
             return None
         for answer in reversed(self.call.earlier):
             if (
@@ -325,6 +326,14 @@ class Parts:
             if self._use(answer.tool_name, answer.arguments) != "reads":
                 return None
         return None
+
+    @property
+    def _reads_what_is_gone(self) -> bool:
+        """Whether the code decides the answer after an invocation whose own state is gone: an earlier answer may have been made of it."""
+        state = self.call.state or {}
+        written = [key for one in self.call.earlier for key in one.state_delta]
+        is_gone = any(key.startswith(TEMPORARY) and key not in state for key in written)
+        return is_gone and any(one.certain for one in self.reading.outcomes)
 
     # ------------------------------------------------------------ code, description, schema, shape
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
 from simulator.base.python_source import parsed
+from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
@@ -633,9 +634,14 @@ def _left_by(program: Program, followed: Sequence[EarlierCall], state: JsonObjec
 
 
 def _let_be_unknown(heap: Heap, state: JsonObject) -> None:
-    """Let nothing be known of what the state holds already and earlier calls change: whether they have done so by now is not told."""
+    """Let nothing be known of what the state holds already and earlier calls change: whether they have done so by now is not told.
+
+    What lasts one invocation only is there as long as the state has it.
+    """
     left = heap.scopes[_SESSION].names[_STATE]
     if type(left) is dict:
+        for key in [one for one in left if str(one).startswith(TEMPORARY) and one not in state]:
+            del left[key]
         for key, value in state.items():
             if key not in left or not _same(heap, left[key], heap, value):
                 left[key] = Unknown(name=key, like=copied(value))

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
+from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel
 
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import DraftDrawn, Failed, Outcome, Returned
 from simulator.runtime import SimulationError
+from tests.simulator.base.rows import for_each
 from tests.simulator.runtime.desk import asked, waits
-from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, tool_facts
+from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say, tool_facts
 
 DATA = json.dumps(
     {
@@ -74,6 +76,33 @@ def answers(
             studio.environment.give_data(data)
         studio.query("go", wait=5)
         return [fact.outcome for fact in tool_facts(studio)]
+
+
+def keep_code(code: int, tool_context: ToolContext) -> dict[str, Any]:
+    """Keep a code for this turn."""
+    tool_context.state["temp:code"] = code
+    return {"kept": True}
+
+
+def load_code(tool_context: ToolContext) -> dict[str, Any]:
+    """Load the code."""
+    return {"code": tool_context.state.get("temp:code")}
+
+
+@for_each("together", [False, True])
+def test_what_is_kept_for_one_invocation_is_gone_in_the_next(together: bool) -> None:
+    """A draft sees `temp:` keys of the same turn alone, also those of a call that was made together with it."""
+    keep, load = call("keep_code", code=5), call("load_code")
+    steps = [[keep, load]] if together else [[keep], [load]]
+    agent = agent_of(*steps, [say("done")], [load], tools=[keep_code, load_code])
+    with opened(agent, tools="offline") as studio:
+        for said in ("one", "two"):
+            assert studio.query(said, wait=PATIENCE)
+        assert [value(fact.outcome) for fact in tool_facts(studio)] == [
+            {"kept": True},
+            {"code": 5},
+            {"code": None},
+        ]
 
 
 def value(outcome: Outcome) -> Any:
