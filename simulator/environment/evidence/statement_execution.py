@@ -38,6 +38,7 @@ from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MAPPINGS,
     NO_DEFAULT,
+    SCALARS,
     Class,
     Decorated,
     DefaultFactory,
@@ -290,9 +291,11 @@ def _unknown_rounds(
 
 def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> None:
     swallowed = _suppressed(node)
+    if swallowed is not None:
+        handler = ast.ExceptHandler(ast.Tuple(swallowed, ast.Load()), None, [ast.Pass()])
+        _try(run, ast.Try(node.body, [handler], [], [], lineno=node.lineno), scope)
+        return
     for one in node.items:
-        if swallowed is not None:
-            break
         value = evaluate(run, one.context_expr, scope)
         run.lose_all([value])
         run.may_raise(one.context_expr)
@@ -300,12 +303,9 @@ def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> 
             assign(run, one.optional_vars, Unknown(name=named(one.optional_vars)), scope)
     try:
         execute(run, node.body, scope)
-    except ProgramException as raised:
-        if swallowed is None:
-            run.certain = False
-            raise
-        if not any(_catches(run, raised, evaluate(run, one, scope)) for one in swallowed):
-            raise
+    except ProgramException:
+        run.certain = False
+        raise
 
 
 def _suppressed(node: ast.With | ast.AsyncWith) -> list[ast.expr] | None:
@@ -333,7 +333,7 @@ def _try(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
 
 def _try_handlers(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
     attempt = TryBlock([*node.body], scope)
-    depth = len(run.attempts)
+    depth, before = len(run.attempts), {*scope.names}
     if node.handlers:
         run.attempts.append(attempt)
     try:
@@ -348,6 +348,12 @@ def _try_handlers(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
     finally:
         del run.attempts[depth:]
     execute(run, node.orelse, scope)
+    if run.loading and attempt.forked:
+        # What it leaves where it fails is left by no other run of a module: a name that is bound there, too, may be either.
+        either = scan(node.handlers).bound | (scan([*node.body, *node.orelse]).bound & before)
+        for name in either & scope.names.keys():
+            if type(scope.names[name]) in SCALARS:
+                forget_name(scope, name)
 
 
 def _handle(run: ProgramRun, node: ast.Try, raised: ProgramException, scope: NameScope) -> None:
@@ -665,9 +671,13 @@ def _import_from(run: ProgramRun, node: ast.ImportFrom, scope: NameScope) -> Non
 
 def _risk(run: ProgramRun, node: ast.stmt, names: Sequence[str]) -> None:
     """Note that an import may fail, where it is not of Python's own modules."""
-    if run.attempts and not all(
+    if not run.attempts or all(
         name.partition(".")[0] in sys.stdlib_module_names or run.modules(name) for name in names
     ):
+        return
+    if run.loading:
+        run.attempts[-1].forked = True
+    else:
         run.may_raise(node)
 
 
