@@ -387,12 +387,13 @@ class Parts:
 
         What another outcome that is as possible does not say, too, is marked in it.
 
-        None where it may return what the code does not say, and of code that does nothing or only raises: it stands for a tool.
+        None where it may return what the code does not say, and of code that does nothing or only raises what it says: it stands for a tool.
         So does nothing at all of a long-running tool, whose answer comes later.
         """
         possible = [one for one in self.reading.outcomes if one.possible]
         is_later = self.call.is_long_running and all(one.value is None for one in possible)
-        if is_later or all(one.raises for one in self.reading.outcomes) or self._is_stub:
+        raised = all(one.raises and not (one.by_chance and one.certain) for one in self.reading.outcomes)
+        if is_later or raised or self._is_stub:
             return None
         ends = [(one, made) for one, made in self._ends if one.possible]
         well = [(one, made) for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
@@ -405,6 +406,7 @@ class Parts:
         if is_open or not self.reading.followed:
             unknown.add(WHOLE)
         doubts = Doubts(unknown, self.known, {one.path for one in first.blanks})
+        others += [made for one, made in ends if not one.handled and _answers_no(made, first)]
         return replace(first, blanks=(*first.blanks, *doubts.of(first.value, [one.value for one in others])))
 
     def _missing_first(self, left: list[Try], ends: list[Try]) -> list[Try]:
@@ -618,6 +620,14 @@ def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
             yield from _leaves(inner, item_place(path, place), name)
     else:
         yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
+
+
+def _answers_no(other: Try, first: Try) -> bool:
+    """Return whether an error says of the same fields as a success the opposite, such as `{"ok": false}`: it answers the call as well."""
+    fields, theirs = first.value, other.value
+    if not isinstance(fields, dict) or not isinstance(theirs, dict) or not is_error(theirs):
+        return False
+    return not is_error(fields) and theirs.keys() <= fields.keys()
 
 
 def _open_writes(outcome: Outcome, written: JsonObject) -> str:

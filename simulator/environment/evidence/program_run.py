@@ -117,6 +117,7 @@ class ProgramRun:
         self.certain = True
         self.missed = False
         self.last_line = 0
+        self.handled = False
         self.loading = False
         self.unforked = 0
         self.depth = 0

@@ -60,6 +60,8 @@ class Outcome:
         state: What it has written into the session's state by then, by its keys, as sketches.
         varies: Whether another seed gives another value.
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
+        handled: Whether it returns it where it handles an exception.
+        by_chance: Whether it raises what no `raise` of the program says.
         unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not.
     """
 
@@ -74,6 +76,8 @@ class Outcome:
     actions: Mapping[str, JsonValue] = field(default_factory=dict)
     varies: bool = field(default=False, compare=False)
     unsure: frozenset[str] = frozenset()
+    handled: bool = field(default=False, compare=False)
+    by_chance: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

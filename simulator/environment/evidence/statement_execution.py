@@ -159,7 +159,7 @@ def _added(run: ProgramRun, node: ast.AugAssign, before: Any, more: Any) -> Any:
 
 def _return(run: ProgramRun, node: ast.Return, scope: NameScope) -> None:
     value = None if node.value is None else evaluate(run, node.value, scope)
-    run.last_line = node.lineno
+    run.last_line, run.handled = node.lineno, bool(run.handling)
     raise ReturnSignal(_reported(value) if run.handling and run.holds(value) else value)
 
 

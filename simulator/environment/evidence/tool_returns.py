@@ -153,16 +153,12 @@ class _End:
         heap: The modules as it left them.
         run: The run.
         whole: Whether the other ways that branch off from it are followed too.
-        by_chance: Whether it raised what no `raise` of the program says.
     """
 
-    def __init__(
-        self, outcome: Outcome, heap: Heap, run: ProgramRun, *, whole: bool, by_chance: bool = False
-    ) -> None:
+    def __init__(self, outcome: Outcome, heap: Heap, run: ProgramRun, *, whole: bool) -> None:
         self.outcome, self.heap, self.whole = outcome, heap, whole
         self.possible = run.plan.turned < 0
         self.lost = run.unknown_now
-        self.is_by_chance = by_chance
 
 
 class _Reader:
@@ -246,7 +242,6 @@ class _Reader:
         run = heap.run(self._budget, plan)
         run.chances = self._chances
         run.reached = partial(self.reached, heap)
-        by_chance = False
         session = heap.scopes.get(_SESSION)
         self._context = Context(
             self._state_now() if session is None else session.names[_STATE], _no_actions()
@@ -258,9 +253,14 @@ class _Reader:
             value = call(run, function, [], given, self._way[-1], scope)
             if isinstance(value, Awaitable):
                 value = value.run()
-            outcome = Outcome(sketch_of(run, value), tuple(run.when), run.certain, line=run.last_line)
+            outcome = Outcome(
+                sketch_of(run, value),
+                tuple(run.when),
+                run.certain,
+                line=run.last_line,
+                handled=run.handled,
+            )
         except ProgramException as raised:
-            by_chance = not raised.written
             outcome = _of_raised(run, raised)
         except TouchedError:
             outcome = Outcome(Hole(), tuple(run.when), certain=False)
@@ -273,7 +273,7 @@ class _Reader:
             key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
         }
         outcome = replace(outcome, state=written, actions=self._acted(), varies=run.drew > 0)
-        return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
+        return _End(outcome, heap, run, whole=not run.missed), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
         """Return what the state holds; where that is not known any more, holes for what was written, and nothing where the function cannot reach it."""
@@ -520,7 +520,8 @@ def _of_raised(run: ProgramRun, raised: ProgramException) -> Outcome:
     cls = raised.cls
     name = "Exception" if cls is None else cls.name if isinstance(cls, Class) else cls.__name__
     certain = run.certain and cls is not None
-    return Outcome(None, tuple(run.when), certain, name, sketch_of(run, raised.text()), raised.line)
+    message = sketch_of(run, raised.text())
+    return Outcome(None, tuple(run.when), certain, name, message, raised.line, by_chance=not raised.written)
 
 
 def _reading(ends: Sequence[_End]) -> CodeReading:
@@ -538,7 +539,7 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
     )
     for end in ordered:
         outcome = replace(end.outcome, possible=end.possible)
-        if not end.possible and (outcome.line == 0 or _is_blank(outcome) or end.is_by_chance):
+        if not end.possible and (outcome.line == 0 or _is_blank(outcome) or outcome.by_chance):
             continue
         known = found.setdefault(_told(outcome), outcome)
         if known is not outcome and known.possible is end.possible:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import unsure_of
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.draft_generator import (
@@ -71,6 +72,14 @@ def engine(q: str) -> dict:
 
 def plain(q: str) -> dict:
     return {"status": "plain" if PLAIN else "not"}
+
+def worked(q: str) -> dict:
+    if random.random() < 0.5:
+        return {"status": "success", "q": q}
+    return {"status": "error", "q": q}
+
+def works(q: str) -> dict:
+    return {"status": "ok", "n": 1, "ok": True} if requests.get(q) else {"ok": False}
 
 def suppressed(q: str) -> dict:
     found = "no"
@@ -285,6 +294,31 @@ def test_where_some_ways_are_not_known_all_but_what_the_call_says_is_marked(name
 def test_that_a_call_may_fail_does_not_make_its_success_uncertain() -> None:
     """The error is another candidate, for a person to take."""
     assert marked(made("tried")) == {"$.names[0]"}
+
+
+@for_each(("name", "places"), [("worked", {"$.status"}), ("works", {"$.status", "$.n", "$.ok"})])
+def test_no_that_is_as_possible_as_yes_makes_it_uncertain(name: str, places: set[str]) -> None:
+    """An error that has no field but those of the success answers the call as it does: success is the draft, and a guess."""
+    draft = made(name)
+    assert not is_error(draft.value)
+    assert marked(draft) == places
+
+
+@for_each(
+    ("body", "error"),
+    [
+        ("{'a': 1}[q]", {"error_code": "KeyError", "error_message": "'x'"}),
+        ("statistics.mean([])", {"error_code": "StatisticsError", "error_message": "mean requires at least one data point"}),
+        ("int(q)", {"error_code": "ValueError", "error_message": "invalid literal for int() with base 10: 'x'"}),
+    ],
+)  # fmt: skip
+def test_an_exception_that_the_arguments_decide_is_the_draft(body: str, error: JsonObject) -> None:
+    """As one that the code raises itself; a function that does nothing but raise stands for a tool."""
+    code = function_of(f"import statistics\n\ndef f(q):\n    return {{'v': {body}}}", "f")
+    draft = drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=code))
+    assert (draft.value, draft.blanks) == (error, ())
+    stub = function_of("def f(q):\n    raise NotImplementedError", "f")
+    assert drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=stub)).is_guess
 
 
 @for_each(("name", "error"), [("reports", None), ("caught", "<error>")])
