@@ -78,6 +78,9 @@ class Filler:
             listed, _, blanks = self._made[hole.size_of]
             size = len(listed) if isinstance(listed, (list, dict)) else None
             return self._free.blank(hole.kind, name, scope, size, drawn=bool(size)) if blanks else size
+        if hole.size_of:  # of a list that is not in the answer: none that is has more
+            sizes = [len(listed) for listed, *_ in self._made.values() if isinstance(listed, list)]
+            return self._free.blank(hole.kind, name, scope, max(sizes, default=0))
         free, typed = len(self._free.blanks), len(self._typed.blanks)
         value = self._hole(hole, node, name, scope)
         if hole.number:

@@ -23,13 +23,27 @@ import textwrap
 import unicodedata
 import urllib.parse
 import uuid
+import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
 from simulator.base.python_source import literal
 from simulator.environment.evidence.sketch import Kind
-from simulator.environment.evidence.unknown_values import MAPPINGS, Unknown
+from simulator.environment.evidence.unknown_values import MAPPINGS, TouchedError, Unknown
+
+
+def zone(key: str) -> zoneinfo.ZoneInfo:
+    """Return a time zone.
+
+    Raises:
+        TouchedError: This machine has none of that name; the one on which the tool runs may have it.
+    """
+    try:
+        return zoneinfo.ZoneInfo(key)
+    except Exception as error:
+        raise TouchedError from error
+
 
 _BUILTINS = (
     abs, ascii, bin, bool, bytes, callable, chr, complex, dict, divmod, enumerate, float, frozenset, hex, int, iter, len, list, oct, ord, pow,
@@ -67,6 +81,7 @@ _FUNCTIONS: Mapping[str, Any] = {
     "datetime.time": dt.time,
     "datetime.timedelta": dt.timedelta,
     "datetime.timezone": dt.timezone,
+    "zoneinfo.ZoneInfo": zone,
     "calendar.isleap": calendar.isleap,
     "calendar.monthrange": calendar.monthrange,
     "decimal.Decimal": decimal.Decimal,
@@ -213,7 +228,7 @@ METHODS: Mapping[type, frozenset[str]] = {
     set: _names(f"{_OF_SETS} add clear difference_update discard intersection_update remove symmetric_difference_update update"),
     dt.date: _names(_OF_DATES), dt.time: _names("isoformat replace strftime dst tzname utcoffset"),
     dt.datetime: _names(f"{_OF_DATES} date dst time timetz tzname utcoffset"), dt.timedelta: _names("total_seconds"),
-    dt.timezone: _names("dst tzname utcoffset"),
+    dt.timezone: _names("dst tzname utcoffset"), zoneinfo.ZoneInfo: _names("dst tzname utcoffset"),
     decimal.Decimal: _names("""adjusted as_integer_ratio compare copy_abs copy_negate copy_sign exp is_finite is_infinite is_nan is_signed is_zero ln log10
         max min normalize quantize remainder_near sqrt to_eng_string to_integral to_integral_exact to_integral_value"""),
 }  # fmt: skip

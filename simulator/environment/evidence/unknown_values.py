@@ -12,6 +12,7 @@ import decimal
 import enum
 import itertools
 import uuid
+import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class _Scalars(frozenset[type]):
 
 SCALARS = _Scalars({
     NoneType, bool, int, float, complex, str, bytes, range, slice, type(...),
-    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, decimal.Decimal, uuid.UUID,
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal, uuid.UUID,
 })  # fmt: skip
 """Types whose objects never change and hold no others; the members of an enumeration are Python's own."""
 

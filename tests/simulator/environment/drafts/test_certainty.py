@@ -34,6 +34,7 @@ import time
 import uuid
 from datetime import date, datetime, timedelta, timezone
 from typing import Literal, Optional, Union
+from zoneinfo import ZoneInfo
 
 import requests
 from pydantic import BaseModel
@@ -160,6 +161,11 @@ def counts(q: str) -> dict:
     rows = [{"id": one["id"]} for one in requests.get(q).json()]
     return {"count": len(rows), "text": f"{len(rows)} found", "rows": rows}
 
+def kept(q: str) -> dict:
+    rows = requests.get(q).json()
+    good = [{"id": one["id"]} for one in rows if one["ok"]]
+    return {"total": len(rows), "count": len(good), "rows": good}
+
 def gathers(q: str) -> dict:
     rows = []
     for one in requests.get(q).json():
@@ -225,6 +231,10 @@ def decided(q: str) -> dict:
     if q == "x":
         return {"mode": "given"}
     return {"mode": "other"}
+
+def zoned(q: str) -> dict:
+    now = datetime.now(ZoneInfo("Europe/Berlin"))
+    return {"at": now.isoformat(), "zone": now.strftime("%Z%z"), "other": str(ZoneInfo("Nowhere/Here"))}
 
 def ids(q: str) -> dict:
     one = str(uuid.uuid4())
@@ -407,14 +417,15 @@ def roll() -> dict:
     assert draft.varies
 
 
-@for_each("name", ["counts", "gathers"])
+@for_each("name", ["counts", "gathers", "kept"])
 def test_a_count_is_that_of_the_rows(name: str) -> None:
-    """And it is marked as they are."""
+    """And it is marked as they are. That of rows which are not shown is not less."""
     draft = made(name)
     value: Any = draft.value
     assert value["count"] == len(value["rows"])
     assert value.get("text", "1 found") == f"{len(value['rows'])} found"
-    assert {"$.count", "$.rows[0].id"} <= marked(draft)
+    assert value.get("total", 1) == 1
+    assert {"$.count", "$.rows[0].id", *(["$.total"] if "total" in value else [])} <= marked(draft)
 
 
 @for_each(
@@ -450,6 +461,9 @@ def test_times_are_of_the_sessions_clock() -> None:
         "ts": stamp,
     }
     assert marked(made("clock", now=0.0)) == {"$.at", "$.until", "$.day", "$.ts"}
+    zoned: Any = made("zoned")
+    assert zoned.value.items() >= {"at": "2026-11-27T16:30:00+01:00", "zone": "CET+0100"}.items()
+    assert marked(zoned) == {"$.other"}
 
 
 def test_ids_are_of_the_sessions_seed() -> None:
