@@ -104,8 +104,8 @@ class TurnInputs:
 
     def misfits(self, parts: Sequence[JsonObject]) -> tuple[Problem, ...]:
         """Return where calls do not fit the declarations of their tools, or leave a text empty that is required."""
-        declared = {tool.name: dict(tool.parameters) for tool in self.request.tools}
-        return tuple(problem for misfit in misfit_calls(parts, declared) for problem in misfit.problems)
+        found = misfit_calls(parts, self.request.tools)
+        return tuple(problem for misfit in found for problem in misfit.problems)
 
     def is_sent_again(self, parts: Sequence[JsonObject]) -> bool:
         """Return whether just these parts were to be sent before, and keep that they are."""

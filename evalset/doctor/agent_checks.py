@@ -10,7 +10,8 @@ from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
-from evalset.recorded.known_agents import KnownAgent
+from evalset.recorded.known_agents import KnownAgent, misfit
+from evalset.recorded.recorder import schema_digest
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
@@ -32,26 +33,30 @@ def note_calls(
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name) or agent.agent_tools.get(place.name)) and (
-            words := _refusal(place, tool)
+            words := refusal(_arguments(place), tool)
         ):
             if known is not None and known.never_fitted(place.name, _arguments(place)):
                 continue
-            _note_refused(place, words, eval_id, notes, known is not None and known.is_as_now(tool))
+            _note_refused(place, words, eval_id, notes, _was_so(place, tool, known))
 
 
-def _refusal(place: ToolPlace, tool: ToolShape) -> str:
-    return refusal(tool.name, _arguments(place), tool.parameters)
+def _was_so(place: ToolPlace, tool: ToolShape, known: RecordedEvidence | None) -> str | None:
+    """Say why a model may have made a call that its tool does not accept; None where nothing says so."""
+    then = known.digest(tool.name) if known is not None else None
+    if then == schema_digest(tool):
+        return "The declaration has not changed since the recording."
+    return "" if then is None and not misfit(tool.name, _arguments(place), then, tool) else None
 
 
 def _arguments(place: ToolPlace) -> Any:
     return place.arguments.value if place.arguments else {}
 
 
-def _note_refused(place: ToolPlace, words: str, eval_id: str, notes: Notes, is_as_recorded: bool) -> None:
+def _note_refused(place: ToolPlace, words: str, eval_id: str, notes: Notes, was_so: str | None) -> None:
     """Note a call that its tool does not accept: an agent's model may make one, which is what the golden says then."""
     path, words = (place.arguments or place.at).path, f"{words[:1].upper()}{words[1:]}."
-    if is_as_recorded:
-        words += " The declaration has not changed since the recording."
+    if was_so is not None:
+        words = f"{words} {was_so}".strip()
         remedy = "Keep it if the agent's model made this call. Otherwise correct the arguments."
         notes.add("refused-arguments", path, words, remedy, severity="warning", eval_id=eval_id)
     else:

@@ -15,12 +15,10 @@ from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed, short
 from evalset.recorded.known_agents import KnownAgent
-from evalset.recorded.recorder import schema_digest
 from simulator.base.json_places import JsonPath
 from simulator.base.json_values import same
 from simulator.base.name_casing import camel
 from simulator.environment.declared_tools import adk_refused
-from simulator.environment.world.connections import ToolShape
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 
@@ -237,10 +235,10 @@ class RecordedEvidence:
         """Whether anything is recorded."""
         return self._recorded.value is not None
 
-    def is_as_now(self, tool: ToolShape) -> bool:
-        """Whether a tool was declared as it is now when the case was recorded."""
-        kept = (self._recorded.field("tools") or JsonNode(None)).field(tool.name)
-        return kept is not None and kept.text("schema_digest") == schema_digest(tool)
+    def digest(self, name: str) -> str | None:
+        """Return the digest of a tool's schema when the case was recorded; None where nothing tells it."""
+        kept = (self._recorded.field("tools") or JsonNode(None)).field(name)
+        return kept.text("schema_digest") if kept is not None else None
 
     def never_fitted(self, name: str, arguments: object) -> bool:
         """Whether ADK itself answered such a call when the case was recorded, as its arguments did not fit."""

@@ -73,7 +73,8 @@ class KnownAgent(NamedTuple):
 def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None) -> str:
     """Say why a recorded call does not fit its tool as the agent declares it now; empty where it does.
 
-    What is declared as it was then is not looked at: it was so then.
+    What is declared as it was then is not looked at: it was so then. Where nobody knows how it was declared, what ADK drops now may have been
+    dropped then.
 
     Args:
         name: The tool.
@@ -83,7 +84,9 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
     """
     if now is None:
         return f"the tool {name!r} is no longer declared" if then else ""
-    return "" if then == schema_digest(now) else refusal(name, arguments, now.parameters)
+    if then is None:
+        now = now.model_copy(update={"dropped": ()})
+    return "" if then == schema_digest(now) else refusal(arguments, now)
 
 
 def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools: Sequence[str]) -> str:

@@ -196,6 +196,7 @@ class LikenessTool(BaseTool):
     def __init__(self, outline: ToolOutline) -> None:
         super().__init__(name=outline.name, description=outline.description or outline.name)
         self._outline = outline
+        self.dropped_places = outline.declaration.dropped if outline.declaration else ()
 
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declared = self._outline.declaration

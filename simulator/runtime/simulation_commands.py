@@ -215,8 +215,7 @@ async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], give
         check_not_blank(parts)
         check_final_text(parts, waiting.call.request)
     if given.by is None:  # who answers for others, as a script does, says it there
-        declared = {tool.name: dict(tool.parameters) for tool in declared_tools(waiting.call.request)}
-        for misfit in misfit_calls(parts, declared):
+        for misfit in misfit_calls(parts, declared_tools(waiting.call.request)):
             _LOG.warning("%s calls what does not fit: %s", waiting.agent, misfit.words)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}

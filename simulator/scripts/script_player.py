@@ -274,8 +274,7 @@ class ScriptPlay:
         """Keep that a line has the agent call a tool as its declaration does not allow."""
         if not (isinstance(taken.line, AgentMove) and isinstance(taken.request, ModelRequest)):
             return
-        declared = {tool.name: dict(tool.parameters) for tool in taken.request.tools}
-        for misfit in misfit_calls(taken.line.answer().parts, declared):
+        for misfit in misfit_calls(taken.line.answer().parts, taken.request.tools):
             self._surprises.append(Leftover(place=taken.place, words=misfit.words))
 
     def _stop(self) -> None:

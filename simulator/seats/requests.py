@@ -27,13 +27,17 @@ def _no_parameters() -> JsonObject:
 
 
 class ToolDeclaration(Value):
-    """A tool as the model sees it. `parameters` and `response` are JSON schemas; `response_examples` are whole responses."""
+    """A tool as the model sees it. `parameters` and `response` are JSON schemas; `response_examples` are whole responses.
+
+    `dropped` names where ADK drops what `parameters` do not name, before the tool has it: `$` for its arguments, `$.lines` for the objects in one.
+    """
 
     name: str
     description: str = ""
     parameters: JsonObject = Field(default_factory=_no_parameters)
     response: JsonObject | None = None
     response_examples: tuple[JsonValue, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class ModelRequest(Value):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from jsonschema import Draft202012Validator, FormatChecker
@@ -43,6 +43,9 @@ _PLAIN_VALUE = frozenset({"type", "title", "description", "default"})
 _PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)
 }  # fmt: skip
+_PARTS = frozenset({"items", "prefixItems", "anyOf", "oneOf"})
+_DROPS: JsonObject = {"not": {}, "$comment": "dropped"}
+"""What stands for the fields that ADK drops, where a declaration does not say itself which further ones an object may have."""
 
 
 class Problem(BaseModel):
@@ -70,23 +73,37 @@ def check(value: object, schema: object) -> tuple[Problem, ...]:
         return (_broken(str(error)),)
 
 
-def check_arguments(arguments: object, parameters: JsonObject) -> tuple[Problem, ...]:
-    """Say what is wrong with the arguments of a call by a tool's declared parameters; nothing where the declaration is itself broken: nobody can fit it."""
-    if plainly_fits(arguments, parameters):
+class _Declared(Protocol):
+    """A tool as it is declared: `dropped` names where ADK drops what `parameters` do not name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameters(self) -> JsonObject: ...
+
+    @property
+    def dropped(self) -> tuple[str, ...]: ...
+
+
+def check_arguments(arguments: object, tool: _Declared) -> tuple[Problem, ...]:
+    """Say what is wrong with the arguments of a call by a tool's declaration; nothing where the declaration is itself broken: nobody can fit it."""
+    if plainly_fits(arguments, tool.parameters):
         return ()
-    normal = _normal(json.dumps(parameters))
+    normal = _normal(json.dumps(tool.parameters), tool.dropped)
     return () if normal is None else check_normal(arguments, normal)
 
 
-def refusal(tool: str, arguments: object, parameters: JsonObject) -> str:
+def refusal(arguments: object, tool: _Declared) -> str:
     """Say why a tool, as it is declared, does not accept the arguments of a call; empty where it does."""
-    problems = check_arguments(arguments, parameters)
-    missing, unknown = misnamed(arguments, parameters)
-    named = {f"{name!r} is a required property" for name in missing}
-    others = [each for each in problems if each.path != "$" or each.message not in named]
+    problems = check_arguments(arguments, tool)
+    missing, unknown = misnamed(arguments, tool.parameters)
     told = [f"{name!r} is unknown" for name in unknown] + [f"{name!r} is required" for name in missing]
+    named = {f"{name!r} is a required property" for name in missing}
+    named |= {_dropped_words(name) for name in unknown} if missing else set()
+    others = [each for each in problems if each.path != "$" or each.message not in named]
     words = "; ".join((*([", ".join(told)] if missing else []), *in_words(others, _MOST_NAMED)))
-    return f"the tool {tool!r} does not accept these arguments: {words}" if problems else ""
+    return f"the tool {tool.name!r} does not accept these arguments: {words}" if problems else ""
 
 
 def misnamed(arguments: object, parameters: JsonObject) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -107,7 +124,7 @@ class CallMisfit(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def misfit_calls(parts: Iterable[JsonObject], declared: Mapping[str, JsonObject]) -> Iterator[CallMisfit]:
+def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Iterator[CallMisfit]:
     """Yield which calls among the parts of a model's turn do not fit the declarations of its tools.
 
     A text that is required and empty is none that a model means. Where no tool is declared, none is called unknown: another
@@ -115,13 +132,17 @@ def misfit_calls(parts: Iterable[JsonObject], declared: Mapping[str, JsonObject]
 
     Args:
         parts: The parts.
-        declared: The parameters of each tool that the model is offered.
+        tools: The tools that the model is offered.
     """
+    declared = {tool.name: tool for tool in tools}
     for part in parts:
         call: Any = part.get("function_call") or part.get("functionCall") or {}
         name, given = str(call.get("name")), call.get("args") or {}
         if name in declared:
-            problems = (*check_arguments(given, declared[name]), *_empty_texts(given, declared[name]))
+            problems = (
+                *check_arguments(given, declared[name]),
+                *_empty_texts(given, declared[name].parameters),
+            )
             words = "; ".join(in_words(problems, _MOST_NAMED))
             words = f"the tool {name!r} does not accept these arguments: {words}"
         else:
@@ -161,12 +182,33 @@ def _plainly_is(value: object, schema: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _normal(schema: str) -> str | None:
-    """Bring the schema of a tool, of which there are few, into its normal form; None where it is itself broken."""
+def _normal(schema: str, dropped: tuple[str, ...]) -> str | None:
+    """Bring the schema of a tool, of which there are few, into its normal form, with what is dropped; None where it is itself broken."""
     try:
-        return json.dumps(normalise(json.loads(schema)))
+        normal: Any = normalise(json.loads(schema))
     except BrokenSchemaError:
         return None
+    properties = normal.get("properties")
+    for place in dropped:
+        name = place.removeprefix("$").removeprefix(".")
+        if not name:
+            normal.setdefault("additionalProperties", _DROPS)
+        elif isinstance(properties, dict) and name in properties:
+            properties[name] = _closed(properties[name])
+    return json.dumps(normal)
+
+
+def _closed(schema: Any) -> Any:
+    """Write into all objects of a schema that say which fields they have, and not what becomes of others, that these are dropped."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _closed(value) if key in _PARTS else value for key, value in schema.items()}
+    if isinstance(fields := schema.get("properties"), dict):
+        inner["properties"] = {name: _closed(field) for name, field in fields.items()}
+        inner.setdefault("additionalProperties", _DROPS)
+    return inner
 
 
 def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
@@ -259,7 +301,9 @@ def _additional_properties(
     if not isinstance(instance, dict):
         return
     extras = [name for name in instance if name not in named and not _has_pattern(name, patterns)]
-    if isinstance(allowed, dict):
+    if allowed == _DROPS:
+        yield from (ValidationError(_dropped_words(name)) for name in extras)
+    elif isinstance(allowed, dict):
         for name in extras:
             yield from validator.descend(instance[name], allowed, path=name)
     elif not allowed and extras:
@@ -267,6 +311,10 @@ def _additional_properties(
         yield ValidationError(
             f"Additional properties are not allowed ({', '.join(map(repr, extras))} {were} unexpected)"
         )
+
+
+def _dropped_words(name: str) -> str:
+    return f"{name!r} is unknown: its value would be dropped"
 
 
 def _has_pattern(name: str, patterns: dict[str, Any]) -> bool:

@@ -53,12 +53,13 @@ class _Connection(FiniteValue):
 
 
 class ToolShape(FiniteValue):
-    """A tool as its declaration shows it."""
+    """A tool as its declaration shows it; `dropped` names where ADK drops what `parameters` do not name, as in `ToolDeclaration`."""
 
     name: str = Field(min_length=1)
     description: str = ""
     parameters: JsonObject = Field(default_factory=dict)
     response_schema: JsonObject | None = None
+    dropped: tuple[str, ...] = ()
 
 
 class ParameterUse(_Connection):

@@ -9,12 +9,14 @@ import operator
 import types as python_types
 import typing
 from collections.abc import Callable
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Protocol, Union, get_args, get_origin, runtime_checkable
 
 import typing_extensions
 from google.adk.events.event import Event
 from google.adk.events.request_input import RequestInput
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 from pydantic import BaseModel, TypeAdapter
 
@@ -46,6 +48,65 @@ def declaration_json(declaration: types.FunctionDeclaration) -> ToolDeclaration:
         description=declaration.description or "",
         parameters=parameters or _WITHOUT_ARGUMENTS,
         response=response if response and not _says_nothing(response) else None,
+    )
+
+
+@runtime_checkable
+class ToldPlaces(Protocol):
+    """A tool that stands for one in another process, and has been told what ADK drops there."""
+
+    dropped_places: tuple[str, ...]
+
+
+def dropped_places(tool: BaseTool) -> tuple[str, ...]:
+    """Return where ADK drops what a tool's declaration does not name: `$` for its arguments, `$.lines` for the objects in one of them.
+
+    ADK hands a function the arguments of its signature and no others, and makes pydantic models of those that are annotated so. A tool of any
+    other class does with its arguments what it likes.
+    """
+    if isinstance(tool, ToldPlaces):
+        return tool.dropped_places
+    if not isinstance(tool, FunctionTool) or type(tool) not in (FunctionTool, LongRunningFunctionTool):
+        return ()
+    try:
+        parameters = inspect.signature(tool.func).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
+        return ()
+    try:
+        hints = typing.get_type_hints(_plain_function(tool.func))
+    except Exception:  # noqa: BLE001 - annotations are someone's code, and may name what only a type checker imports
+        hints = {}
+    return ("$", *(f"$.{each.name}" for each in parameters if _drops_fields(hints.get(each.name))))
+
+
+def _drops_fields(hint: Any) -> bool:
+    """Return whether ADK makes models of an argument, or of the items of a list, which leave out what they do not name."""
+    is_choice = get_origin(hint) in (Union, python_types.UnionType)
+    kinds = [kind for kind in (get_args(hint) if is_choice else (hint,)) if kind is not type(None)]
+    if len(kinds) == 1 and get_origin(kinds[0]) is list:
+        kinds = list(get_args(kinds[0]))
+    return bool(kinds) and all(_is_model(kind) and _names_all(kind, set()) for kind in kinds)
+
+
+def _is_model(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, BaseModel)
+
+
+def _names_all(kind: Any, seen: set[Any]) -> bool:
+    """Return whether models take their fields by the declared names alone: no other alias, and no validator that sees the rest."""
+    if not _is_model(kind):
+        return all(_names_all(each, seen) for each in get_args(kind))
+    if kind in seen:
+        return True
+    seen.add(kind)
+    checks = kind.__pydantic_decorators__.model_validators.values()
+    fields = kind.model_fields.values()
+    return (
+        all(check.info.mode == "after" for check in checks)
+        and all(field.alias is None and field.validation_alias is None for field in fields)
+        and all(_names_all(field.annotation, seen) for field in fields)
     )
 
 

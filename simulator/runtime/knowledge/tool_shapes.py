@@ -117,4 +117,5 @@ def _described(tool: BaseTool) -> ToolShape | None:
         description=declared.description,
         parameters=declared.parameters,
         response_schema=declared.response,
+        dropped=declared.dropped,
     )

@@ -250,6 +250,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
                 description=declared.description,
                 parameters=declared.parameters,
                 response_schema=declared.response,
+                dropped=declared.dropped,
             )
             self.know({tool.name: shape})
         return declared

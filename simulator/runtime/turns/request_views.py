@@ -14,7 +14,12 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.runtime.adk.boundaries import ModelCall
 from simulator.runtime.adk.codec import jsonable, whole, whole_text
-from simulator.runtime.adk.declarations import declaration_json, response_schema_of, schema_json
+from simulator.runtime.adk.declarations import (
+    declaration_json,
+    dropped_places,
+    response_schema_of,
+    schema_json,
+)
 from simulator.runtime.adk.declared_responses import Described, described_response, examples_of
 from simulator.runtime.errors import SimulationError
 from simulator.seats.requests import ModelRequest, ToolDeclaration
@@ -59,8 +64,11 @@ def declared_tools(request: LlmRequest) -> tuple[ToolDeclaration, ...]:
         for declaration in getattr(tool, "function_declarations", None) or ():
             described = declaration_json(declaration)
             known = request.tools_dict.get(described.name)
-            if described.response is None and known is not None:
-                described = described.model_copy(update={"response": response_schema_of(known)})
+            if known is not None:
+                response = described.response or response_schema_of(known)
+                described = described.model_copy(
+                    update={"response": response, "dropped": dropped_places(known)}
+                )
             declared.append(described)
     return tuple(declared)
 
@@ -79,7 +87,8 @@ def describe_tool(tool: BaseTool) -> ToolDeclaration:
     if response is None and api.schema is not None:
         response = schema_json(api.schema) or None
     examples = examples_of(api, response)
-    return described.model_copy(update={"response": response, "response_examples": examples})
+    more = {"response": response, "response_examples": examples, "dropped": dropped_places(tool)}
+    return described.model_copy(update=more)
 
 
 def held_to(tool: ToolDeclaration, schema: JsonObject | None) -> ToolDeclaration:

@@ -183,6 +183,11 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     [
         ("order_id", "order", "turn 1: the tool 'find_order' does not accept these arguments: "),
         ("find_order", "look_up", "turn 1: the tool 'find_order' is no longer declared"),
+        (
+            "order_id: str",
+            "order: str = ''",
+            "turn 1: the tool 'find_order' does not accept these arguments: $: 'order_id' is unknown: its",
+        ),
         ("Find an order", "Find one order", ""),
     ],
 )

@@ -228,13 +228,17 @@ def test_a_call_that_its_tool_does_not_accept_is_named_everywhere(
     ("call", "words"),
     [
         ('{name: find_order, args: {order_id: ""}}', "'find_order' .*order_id: is empty"),
+        (
+            "{name: find_order, args: {order_id: A-1, colour: red}}",
+            "'colour' is unknown: its value .* dropped",
+        ),
         ("{name: nosuch, args: {}}", "no tool 'nosuch'"),
     ],
 )
 def test_a_call_that_nobody_means_is_named(
     script: Path, out: Path, said: Callable[..., str], call: str, words: str
 ) -> None:
-    """A required text that is empty, and a tool that the agent does not have: a warning, or with `--strict` an error."""
+    """A required text that is empty, an argument that ADK drops, and a tool that the agent does not have: a warning, or with `--strict` an error."""
     moves = f"  moves:\n  - calls: [{call}]\n  - text: Here.\n"
     script.write_text(FINE.replace("generate", "generate\nagent: person") + moves)
     assert re.search(f"error: .*turns.0.moves.0: .*{words}", said(1, "--strict"))

@@ -656,3 +656,64 @@ def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, ve
     (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
     called = case["runs"][0]["divergence"]["pairs"][0]
     assert [called[side]["value"] for side in ("golden", "actual")] == [{"text": "coffee"}, {"text": "tea"}]
+
+
+ORDERS = """
+from pydantic import BaseModel
+
+
+class Line(BaseModel):
+    sku: str
+    qty: int = 1
+
+
+def find(order_id: str, limit: int = 5) -> dict:
+    \"\"\"Find an order.\"\"\"
+    return {}
+
+
+def buy(lines: list[Line]) -> dict:
+    \"\"\"Buy lines.\"\"\"
+    return {}
+
+
+root_agent = LlmAgent(name="desk", model="gemini-2.5-flash", instruction="Sell.", tools=[find, buy])
+"""
+LIMITED = {"name": "find", "args": {"order_id": "A-1", "limit": 3}}
+LINES = {"name": "buy", "args": {"lines": [{"sku": "X", "qty": 2}]}}
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "words"),
+    [
+        (LIMITED, ("limit: int = 5", "max_rows: int = 5"), "'limit' is unknown"),
+        (LIMITED, (", limit: int = 5", ""), "'limit' is unknown"),
+        (LINES, ("qty: int = 1", "quantity: int = 1"), "$.lines[0]: 'qty' is unknown"),
+        (LIMITED, (", limit: int = 5", ", **more"), ""),
+        (LINES, ("qty: int = 1", "model_config = {'extra': 'allow'}"), ""),
+        (LINES, ("qty: int = 1", "quantity: int = Field(1, validation_alias=AliasChoices('quantity', 'qty'))"), ""),
+        (LINES, ("class Line(BaseModel):\n    sku: str\n    qty: int", "class Line(TypedDict, total=False):\n    sku: str\n    quantity: int"), ""),
+        (LINES, ("list[Line]", "dict[str, Line] | list[dict]"), ""),
+    ],
+    ids=["renamed", "deleted", "nested", "takes all", "keeps more", "alias", "no model", "not converted"],
+)  # fmt: skip
+def test_an_argument_whose_value_would_be_dropped_is_not_accepted(
+    tmp_path: Path, verifies: Ends, ends: Ends, *, call: Any, change: tuple[str, str], words: str
+) -> None:
+    """By verify and the doctor alike; where a tool may take what it does not name, neither says so."""
+    head = "from pydantic import AliasChoices, BaseModel, Field\nfrom typing_extensions import TypedDict"
+    source = ORDERS.replace("from pydantic import BaseModel", head)
+    moves = [{"calls": [call]}, {"tool": call["name"], "returns": {"n": 1}}, {"text": "Done."}]
+    written = played(agent(tmp_path / "agents", source), {"say": "Go.", "moves": moves})
+    assert change[0] in source
+    changed = (
+        source.replace(" = 1", "").replace(*change) if "TypedDict, " in change[1] else source.replace(*change)
+    )
+    now = agent(tmp_path / "now", changed).parent
+    told = verifies(1 if words else 0, written, now).out
+    found = ends(1 if words else 0, "doctor", written, "--agents-dir", now).out
+    assert ("The agent's tools changed" in told) is bool(words)
+    assert ("refused-arguments" in found) is bool(words)
+    assert words in told
+    assert words in found
+    assert ("value would be dropped" in told) is bool(words)
