@@ -181,6 +181,7 @@ def _answer(answer: JsonNode) -> ToolPlace:
 
 
 _OF_NO_AGENT = "unknown"
+_ASKED = ("calls", "rejected", "models")
 """The agent of a call that a node of a workflow made."""
 
 
@@ -225,9 +226,7 @@ class RecordedEvidence:
     def agents(self) -> frozenset[str]:
         """The agents that spoke."""
         turns = list(self._recorded.items("turns"))
-        asked = (
-            call for turn in turns for name in ("calls", "rejected", "models") for call in turn.items(name)
-        )
+        asked = (call for turn in turns for name in _ASKED for call in turn.items(name))
         return frozenset(call.text("agent") for call in asked) - {"", _OF_NO_AGENT}
 
     @property
@@ -274,9 +273,14 @@ def called_tools(recorded: JsonNode) -> frozenset[str]:
 
 
 def undeclared_tools(recorded: JsonNode, called: frozenset[str]) -> frozenset[str]:
-    """Return the called tools that were not declared when the case was recorded; none where nobody noted what was declared."""
+    """Return the called tools that were not declared when the case was recorded; none where nobody noted what was declared.
+
+    An agent that ran as a tool was declared.
+    """
     declared = (recorded.field("tools") or JsonNode(None)).members
-    return called - declared.keys() if declared else frozenset()
+    inner = (each for turn in recorded.items("turns") for kind in _ASKED for each in turn.items(kind))
+    agents = {str(name.value) for each in inner for name in each.items("within")}
+    return called - declared.keys() - agents if declared else frozenset()
 
 
 def calls_of_models(turn: JsonNode) -> dict[str, JsonNode]:

@@ -399,6 +399,7 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
         settings.course.at(notes.file, number, len(recorded))
         if (agent := settings.agents.of(notes.file, case.text("app_name"))) is not None:
             environment_checks.note_tools(eval_id, case, agent, notes)
+            environment_checks.note_agents(eval_id, case, kept.cases[eval_id], agent, notes)
             places = (place for turn in case.items("turns") for place in calls_in_recorded_turn(turn))
             there = (each for each in places if agent.can_call(each.name))
             agent_checks.note_calls(there, agent, eval_id, notes, RecordedEvidence(case))

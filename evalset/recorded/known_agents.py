@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
+from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
 from evalset.recorded.recorder import schema_digest
-from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording import RecordedCase, is_imported
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
@@ -59,6 +60,20 @@ class KnownAgent(NamedTuple):
         may_transfer = len(self.agents) > 1 or bool(self.own_code)
         return name in _ADDED_BY_ADK and (name != TRANSFER or may_transfer)
 
+    def lacks(self, recorded: RecordedCase) -> dict[str, str]:
+        """Return in words which agents of a recording, by name, are not there any more: those that took turns, and those that are tools.
+
+        None where the agent's own code may make them, or nobody knows with which agent it was recorded.
+        """
+        if is_imported(recorded) or self.brings_more:
+            return {}
+        tools = (name for name in sorted(agents_as_tools(recorded)) if not self.can_call(name))
+        agents = sorted(agents_in_turn(recorded) - self.agents)
+        return {
+            **{name: gone_tool(name) for name in tools if name not in self.agents},
+            **{name: gone_agent(name) for name in agents},
+        }
+
     @property
     def brings_more(self) -> tuple[str, ...]:
         """What may bring tools that are only known when the agent runs: tool sets, and code of its own."""
@@ -68,6 +83,16 @@ class KnownAgent(NamedTuple):
         """Return the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
         tool = self.tools.get(name)
         return schema_digest(tool) if tool is not None else None
+
+
+def gone_tool(name: str) -> str:
+    """Say that a tool is not there any more."""
+    return f"the tool {name!r} is no longer declared"
+
+
+def gone_agent(name: str) -> str:
+    """Say that an agent is not there any more."""
+    return f"the agent {name!r}, which took turns in the recording, is no longer there"
 
 
 def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None) -> str:
@@ -83,7 +108,7 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
         now: The tool as it is declared now; None where it is declared no more.
     """
     if now is None:
-        return f"the tool {name!r} is no longer declared" if then else ""
+        return gone_tool(name) if then else ""
     if then is None:
         now = now.model_copy(update={"dropped": ()})
     return "" if then == schema_digest(now) else refusal(arguments, now)

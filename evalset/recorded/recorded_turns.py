@@ -25,6 +25,24 @@ def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
     return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
 
 
+def agents_in_turn(recorded: RecordedCase) -> frozenset[str]:
+    """Return the agents whose models took turns, without those inside of agents that are tools."""
+    models = (model for turn in recorded.turns for model in turn.models)
+    return frozenset(model.agent for model in models if model.agent and not model.within)
+
+
+def agents_as_tools(recorded: RecordedCase) -> frozenset[str]:
+    """Return the tools that are agents, and ran."""
+    runs = (run.tool for turn in recorded.turns for run in turn.agents)
+    places = (
+        each.within
+        for turn in recorded.turns
+        for asked in (turn.calls, turn.rejected, turn.models, turn.code)
+        for each in asked
+    )
+    return frozenset((*runs, *(name for within in places for name in within)))
+
+
 def written_turns(recorded: RecordedCase) -> frozenset[int]:
     """Return the numbers of the turns, from 0, in which a person or a script wrote or edited what a model would say."""
     return frozenset(

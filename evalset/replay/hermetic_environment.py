@@ -13,7 +13,7 @@ import functools
 import inspect
 import logging
 import threading
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from os import PathLike
 from pathlib import Path
@@ -35,8 +35,9 @@ from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from evalset.recorded.known_agents import misfit
-from evalset.recorded.recording import RecordedCall, RecordedEnvironment
+from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
+from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
+from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
@@ -56,6 +57,7 @@ from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
+from simulator.environment.declared_tools import TRANSFER
 from simulator.facts import NOTHING_EARLIER
 from simulator.runtime.adk.adk_private import (
     Run,
@@ -371,6 +373,8 @@ class HermeticEnvironment(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
+        if is_unknown(tool) or tool.name == TRANSFER:
+            self._check_agents(self._answers.session(tool_context), tool, tool_args, tool_context)
         if is_unknown(tool):
             replayed = self._answers.session(tool_context)
             self._check_declared(replayed, tool, tool_args)
@@ -464,9 +468,32 @@ class HermeticEnvironment(BasePlugin):
             return  # nothing tells what it accepts
         words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
         if words and not (nearest and nearest.never_fitted(IncomingCall(tool.name, arguments, within()))):
-            self.refused.append(words)
-            changed = "the agent's tools changed after the recording: " if recorded else ""
-            raise self._failed(ToolsChangedError(f"{changed}{words}"))
+            raise self._changed(words, nearest.case if nearest else None)
+
+    def _check_agents(
+        self, replayed: SessionReplay, tool: BaseTool, arguments: Mapping[str, Any], context: ToolContext
+    ) -> None:
+        """Check that an agent is still there that ran in the recording, as a tool or after a transfer.
+
+        Raises:
+            ToolsChangedError: It is gone.
+        """
+        with replayed.lock:
+            nearest = replayed.followed.nearest if replayed.followed else None
+        if nearest is None:
+            return
+        if is_unknown(tool) and tool.name in agents_as_tools(nearest.case):
+            raise self._changed(gone_tool(tool.name), nearest.case)
+        root, target = getattr(invocation_of(context).agent, "root_agent", None), arguments.get("agent_name")
+        if tool.name != TRANSFER or within() or root is None or target not in agents_in_turn(nearest.case):
+            return
+        if root.find_agent(target) is None:
+            raise self._changed(gone_agent(target), nearest.case)
+
+    def _changed(self, words: str, recorded: RecordedCase | None) -> UnrecordedCallError:
+        self.refused.append(words)
+        changed = "the agent's tools changed after the recording: " if recorded and recorded.tools else ""
+        return self._failed(ToolsChangedError(f"{changed}{words}"))
 
     async def _made_up(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
-from evalset.recorded.known_agents import known_agent, migration_of, misfit
+from evalset.recorded.known_agents import gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
@@ -61,19 +61,21 @@ def evidence_of(
     turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
-    changed = changed_tools(recorded, config.root_agent)
+    lacks = known_agent(config).lacks(recorded)
+    gone = [name for name, words in lacks.items() if words in refused_calls]
+    changed = {**changed_tools(recorded, config.root_agent), **lacks}
     return Evidence(
         turns=turns,
         tools=frozenset({*called, *rejected, *recorded.tools}),
         state=recorded.final_state,
         changed_tools=changed,
         tolerances=recorded.tolerances,
-        gone=frozenset(name for name, words in changed.items() if words == _gone(name)),
+        gone=frozenset(name for name, words in changed.items() if name in lacks or words == gone_tool(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
         is_imported=is_imported(recorded),
-        migration=_migration(recorded, config.root_agent) if refused_calls else "",
+        migration=_migration(recorded, config.root_agent, gone) if refused_calls else "",
         unset=unset_variables(config) if is_imported(recorded) else (),
     )
 
@@ -86,7 +88,7 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     changed: dict[str, str] = {}
     for name, tool in recorded.tools.items():
         if name not in now:
-            changed[name] = _gone(name)
+            changed[name] = gone_tool(name)
         elif schema_digest(now[name]) != tool.schema_digest:
             changed[name] = (
                 f"the tool {name} is declared with other parameters, or another response schema, than when it was recorded"
@@ -94,8 +96,10 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     return changed
 
 
-def _migration(recorded: RecordedCase, agent: Any) -> str:
-    """Propose how the first call is migrated that does not fit the tools any more."""
+def _migration(recorded: RecordedCase, agent: Any, gone: Sequence[str]) -> str:
+    """Propose how the first call is migrated that does not fit the tools any more, or the name of an agent that is not there any more."""
+    if gone:
+        return f"--rename-agent {gone[0]}=NEW"
     now = ToolShapes(agent).known({}, ())
     new = [name for name in now if name not in recorded.tools]
     for call in (call for turn in recorded.turns for call in turn.calls if call.tool in recorded.tools):
@@ -103,10 +107,6 @@ def _migration(recorded: RecordedCase, agent: Any) -> str:
         if misfit(call.tool, call.arguments, then, shape):
             return migration_of(call.tool, call.arguments, shape, new)
     return ""
-
-
-def _gone(name: str) -> str:
-    return f"the tool {name} is no longer declared"
 
 
 def _undeclared_calls(recorded: RecordedCase, config: SimulatedAgentConfig) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
     run = _run(kept, agent_folders[agent])
     found = divergence_of(run)
     assert (found.verdict, found.also, run.edited) == ("agent_changed", (), ())
-    assert (agent == "a renamed tool") == any("tool wipe " in each for each in found.evidence)
+    assert (agent == "a renamed tool") == any("tool 'wipe' " in each for each in found.evidence)
 
 
 def test_turns_that_changed_places_are_no_change_of_the_agent(

@@ -717,3 +717,56 @@ def test_an_argument_whose_value_would_be_dropped_is_not_accepted(
     assert words in told
     assert words in found
     assert ("value would be dropped" in told) is bool(words)
+
+
+TEAM = """
+def price(sku: str) -> dict:
+    \"\"\"Price of one.\"\"\"
+    return {}
+
+
+inner = LlmAgent(name="inner", model="gemini-2.5-flash", instruction="Price.", description="prices", tools=[price])
+sub = LlmAgent(name="sub", model="gemini-2.5-flash", instruction="Notes.", description="notes")
+other = LlmAgent(name="other", model="gemini-2.5-flash", instruction="Else.", description="the rest")
+root_agent = LlmAgent(
+    name="desk", model="gemini-2.5-flash", instruction="Sell.", tools=[AgentTool(inner)], sub_agents=[sub, other]
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "name"),
+    [
+        (("AgentTool(inner)", ""), "the tool 'inner' is no longer declared", "inner"),
+        (("[AgentTool(inner)]", "[price]"), "the tool 'inner' is no longer declared", "inner"),
+        (("[sub, other]", "[]"), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
+        (("[sub, other]", "[other]"), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
+        (('name="sub"', 'name="notes"'), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
+    ],
+    ids=["tool", "tool, not what it calls", "all sub-agents", "one of them", "renamed"],
+)  # fmt: skip
+def test_an_agent_that_is_gone_is_named(
+    tmp_path: Path, verifies: Ends, ends: Ends, *, change: tuple[str, str], words: str, name: str
+) -> None:
+    """The agent's model still calls it, and is not blamed; the doctor names it, too, and a renamed one can be migrated."""
+    moves = [
+        {"calls": [{"name": "inner", "args": {"request": "X"}}]},
+        {"calls": [{"name": "price", "args": {"sku": "X"}}]},
+        {"tool": "price", "returns": {"price": 3}},
+        {"text": "X costs 3."},
+        {"calls": [{"name": "transfer_to_agent", "args": {"agent_name": "sub"}}]},
+        {"text": "Noted."},
+    ]
+    written = played(agent(tmp_path / "agents", TEAM), {"say": "Go.", "moves": moves})
+    verifies(0, written, tmp_path / "agents")
+    assert change[0] in TEAM
+    now = agent(tmp_path / "now", TEAM.replace(*change)).parent
+    told = verifies(1, written, now).out
+    assert "The agent's tools changed" in told
+    assert words in told
+    (command,) = [line.strip() for line in told.splitlines() if "golden-trace doctor" in line]
+    assert command.endswith(f"--rename-agent {name}=NEW")
+    assert f"{name!r}" in ends(1, "doctor", written, "--agents-dir", now).out
+    if "notes" in change[1]:
+        ends(0, *shlex.split(command.replace("NEW", "notes"))[1:])
+        verifies(0, written, now)
