@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation
+from google.genai.types import Content
 
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
@@ -35,6 +36,31 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
             "golden_start": state_digest(given.state if given else recorded.state),
         }
     )
+
+
+def with_noted_parts(case: EvalCase, recorded: RecordedCase) -> EvalCase:
+    """Return a case whose calls and texts are empty where they are null now, and the recording notes that there were some: null stands for what nobody knows."""
+    turns = case.conversation or []
+    if len(turns) != len(recorded.turns):
+        return case
+    filled = [_with_noted(turn, then.golden) for turn, then in zip(turns, recorded.turns, strict=True)]
+    return case.model_copy(update={"conversation": filled})
+
+
+def _with_noted(turn: Invocation, then: GoldenTurn | None) -> Invocation:
+    empty: dict[str, Any] = {}
+    if then is not None and then.calls and turn.intermediate_data is None:
+        empty["intermediate_data"] = IntermediateData()
+    if then is not None and then.text != text_digest("") and turn.final_response is None:
+        empty["final_response"] = Content(role="model", parts=[])
+    return turn.model_copy(update=empty) if empty else turn
+
+
+def removed_turns(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
+    """Return the numbers of the turns that a case had when it was recorded, and that are missing at its end now."""
+    if any(turn.golden is None for turn in recorded.turns):
+        return ()
+    return tuple(str(number + 1) for number in range(len(case.conversation or ()), len(recorded.turns)))
 
 
 def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:

@@ -21,7 +21,7 @@ from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
-from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.golden_digests import with_golden, with_noted_parts
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
@@ -245,6 +245,7 @@ def _prepared(
     if found is None:
         there = "" if environment.exists() else ": no such file"
         return Unready(case, f"no recording of this case in {environment.name}{there}. {RECORD_IT}")
+    case = with_noted_parts(case, found)
     names = tuple(renamed.get(name, name) for name in _app_names(case, found))
     try:
         config = agents.of(names)

@@ -17,7 +17,7 @@ TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
 """ADK's names of the two metrics that it looks at by default."""
 
 OVERLAP, STATE, RESPONSES = "response_word_overlap", "final_session_state", "stored_tool_responses"
-INNER, CODE_WORDS = "inner_tool_calls", "response_words_of_code"
+INNER, CODE_WORDS, TURNS = "inner_tool_calls", "response_words_of_code", "recorded_turns"
 """Our names of what ADK does not look at, and of what stands in for its response match where that is not installed."""
 
 DEFAULT_RESPONSE = 0.8

@@ -53,7 +53,7 @@ class Check(Value):
 
     Attributes:
         name: ADK's name of a metric, or one of ours: `final_session_state`, `stored_tool_responses`, `inner_tool_calls`,
-            `response_word_overlap`, `response_words_of_code`.
+            `response_word_overlap`, `response_words_of_code`, `recorded_turns`.
         status: Whether it passed; `skipped` and `error` were not looked at, and say why in `detail`. A skipped check fails no run.
         score: From 0 to 1 (or as the metric has it); None where it was not looked at.
         threshold: The least score that passes.

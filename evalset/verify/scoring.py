@@ -9,8 +9,8 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import text_digest
-from evalset.recorded.recorded_turns import untold_words, written_turns
+from evalset.recorded.golden_digests import removed_turns, text_digest
+from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, end_state, is_imported, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
@@ -24,10 +24,11 @@ from evalset.verify.criteria import (
     OVERLAP,
     RESPONSE,
     STATE,
+    TURNS,
     Criteria,
 )
 from evalset.verify.divergence import Compared, first_divergence, first_of, inner_divergence
-from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Players, RunResult
+from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Pair, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
     Again,
@@ -101,7 +102,7 @@ async def scored(
     inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
     checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
-    found = (*checks, *_inner_check(each, replay, inner, criteria), *own)
+    found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
     if not passed and not replay.unasked:
@@ -142,6 +143,7 @@ async def _verdict(
         FailedRun(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
     )
     divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
+    divergence = divergence or _behind_the_end(each, golden)
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
@@ -160,6 +162,23 @@ async def _blame(failed: FailedRun, again: Again) -> Blame | None:
     """Find out who is to blame; None where the recording does not say what its golden was."""
     edits = edits_since(failed.golden, failed.recorded)
     return None if edits is None else await blamed(failed, edits, again)
+
+
+def _turns_check(each: ReadyCase) -> list[Check]:
+    """Return that turns are missing at the end of a golden; nothing where none are."""
+    if not (removed := removed_turns(each.case, each.recorded)):
+        return []
+    detail = f"turn {', '.join(removed)} of the recording is not in the golden"
+    return [Check(name=TURNS, status="failed", score=0.0, threshold=1.0, detail=detail)]
+
+
+def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Divergence | None:
+    """Return where the first turn is missing that a golden had at its end; None where none is."""
+    if not removed_turns(each.case, each.recorded):
+        return None
+    asked = Step(kind="query", author="user", text=recorded_steps(each.recorded.turns[len(golden)]).query)
+    pair = Pair(golden=None, actual=asked)
+    return Divergence(turn=len(golden) - 1, step=len(golden[-1]), what="query", pairs=(pair,))
 
 
 def _inner_check(

@@ -45,6 +45,10 @@ _MOST_EDITS = 3
 """So many edits are named in a sentence; the evidence names all."""
 
 
+_RESTORE: tuple[str, Action] = ("Restore the turn in the golden, or re-record the case.", "open")
+_REPAIR: tuple[str, Action] = ("Repair the golden from the recording, or change the agent.", "repair")
+
+
 class _Judgement(NamedTuple):
     verdict: Verdict
     action: Action
@@ -164,9 +168,11 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
     if queries:
         sentence = f"{words} The recorded responses do not fit the edited query. Re-record from this step."
         return _Judgement(verdict, "open", sentence, told)
-    if not blame.seen:
-        sentence = f"{words} The agent does the same as in the recording. Repair the golden from the recording, or change the agent."
-        return _Judgement(verdict, "repair", sentence, told)
+    is_missing = divergence.what == "query" and divergence.pairs[0].golden is None
+    if is_missing or not blame.seen:
+        remedy, action = _RESTORE if is_missing else _REPAIR
+        sentence = f"{words} The agent does the same as in the recording. {remedy}"
+        return _Judgement(verdict, action, sentence, told)
     sentence = f"{words} The agent follows the edit: it {does(divergence)}. "
     if is_whole:
         more = "If the edit is intended, accept the agent's new behavior. Otherwise undo the edit."

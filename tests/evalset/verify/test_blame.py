@@ -81,6 +81,9 @@ EDITS: dict[str, tuple[tuple[Any, ...], Any, Named]] = {
     "state": (("eval_cases", 0, "final_session_state"), {"noted": "B"}, ("final state",)),
     "order": ((*FIRST, *MADE), lambda made: [*made[1::-1], *made[2:]], ("order", "turn 1")),
     "more": ((*SECOND, *MADE), lambda made: [*made, NOTED], ("note", "turn 2", "added")),
+    "calls to null": ((*SECOND, "intermediate_data"), None, ("turn 2", "removed")),
+    "final response to null": ((*SECOND, "final_response"), None, ("final response", "turn 2")),
+    "a turn less": (("eval_cases", 0, "conversation"), lambda turns: turns[:-1], ("turn 2", "removed")),
 }
 """Where an edit in the file is, what stands there then, and what is named."""
 
@@ -113,10 +116,9 @@ def _run(path: Path, folder: Path) -> RunResult:
 
 def _found(named: Named, run: RunResult) -> Divergence:
     """Return a run's divergence, whose verdict names an edit, and it alone."""
-    (edited,) = run.edited
     found = divergence_of(run)
     first = found.sentence.partition(". ")[0]
-    for text in (edited, first):
+    for text in (*run.edited, first):
         assert re.search(".*".join(named), text, re.IGNORECASE), text
     return found
 
