@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from evalset.cli.main import main
-from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, recording_of, sidecar_of
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 
@@ -139,13 +139,18 @@ def test_a_case_of_unknown_author_and_end_passes_and_names_the_state(tmp_path: P
 def test_calls_and_final_responses_that_a_turn_does_not_tell_are_not_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other turns are: a change of one of them is found."""
+    """Where the recording does not tell them either; the other turns are: a change of one of them is found."""
     turns = [{"say": say, "moves": MOVES} for say in ("Note tea.", "Again.", "Once more.")]
     written = played(agent(tmp_path / "agents", NOTES), *turns)
     document = json.loads(written.read_text())
     conversation = document["eval_cases"][0]["conversation"]
     del conversation[0]["intermediate_data"], conversation[1]["final_response"]
     written.write_text(json.dumps(document))
+    recording = recording_of(written)
+    noted = json.loads(recording.read_text())
+    for turn in next(iter(noted["cases"].values()))["turns"]:
+        del turn["golden"]
+    recording.write_text(json.dumps(noted))
     capsys.readouterr()
     junit, table = tmp_path / "results.xml", tmp_path / "results.csv"
     assert verified(written, tmp_path / "agents", "--junit", str(junit), "--csv", str(table)) == 0
