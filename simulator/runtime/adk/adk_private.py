@@ -90,6 +90,9 @@ _TOOL_FLOWS = frozenset(
 _RUN = frozenset({"run_async", "_run_async_impl", "_invoke_callable", "func"})
 """What a class of tools that is made of one of ADK's may run in its place."""
 
+_RUN_BY_ADK = frozenset({"_run_async_impl", "_invoke_callable"})
+"""What of these ADK itself calls, also where somebody set it on one tool alone."""
+
 _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 
 
@@ -111,8 +114,20 @@ def has_own_code(tool: BaseTool) -> bool:
     function = getattr(tool, "func", None)
     if function is not None and not _is_adks(getattr(function, "__module__", None)):
         return True
+    if own_run(tool) is not None or not vars(tool).keys().isdisjoint(_RUN_BY_ADK):
+        return True
     kinds = itertools.takewhile(lambda kind: kind is not BaseTool, type(tool).__mro__)
     return any(not _is_adks(kind.__module__) and not _RUN.isdisjoint(vars(kind)) for kind in kinds)
+
+
+class ToolSeat(functools.partial[Any]):
+    """A `run_async` of ours on a tool: what is called, with the tool, held weakly, and what somebody had set there."""
+
+
+def own_run(tool: BaseTool) -> Any:
+    """Return the `run_async` that somebody set on a tool itself, whether it is seated or not; None where nobody did."""
+    run = vars(tool).get("run_async")
+    return run.args[1] if isinstance(run, ToolSeat) else run
 
 
 def _is_adks(module: str | None) -> bool:

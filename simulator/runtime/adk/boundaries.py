@@ -1,8 +1,8 @@
 """Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them.
 
 `install` goes through all that can be reached from an agent or a graph. A model and a code executor are exchanged for
-a copy whose class is made of their own, with one method of ours. A tool stays the object that it is, with a `run_async`
-of ours on it. So seated objects have the same fields and declarations, and are still instances of their classes: ADK's
+a copy whose class is made of their own, with one method of ours, which holds whatever somebody set on the object itself. A tool
+stays the object that it is, with a `run_async` of ours on it. So seated objects have the same fields and declarations, and are still instances of their classes: ADK's
 flow, its plugins, the agent's callbacks and the confirmation gate before a tool run as in production. Tools
 that steer ADK's flow have no seat.
 
@@ -52,6 +52,7 @@ from simulator.agents.agent_directory import ELSEWHERE, is_elsewhere
 from simulator.agents.agent_fingerprint import keep_declared_model
 from simulator.base.secret_masking import error_words
 from simulator.runtime.adk.adk_private import (
+    ToolSeat,
     children_of,
     has_own_code,
     is_steering,
@@ -60,6 +61,7 @@ from simulator.runtime.adk.adk_private import (
     let_missing_a2a_be_known,
     let_plugins_go_on,
     node_of,
+    own_run,
     runs_agents,
     with_plugins,
     with_summarizing_model,
@@ -81,7 +83,7 @@ from simulator.runtime.adk.turn_context import (
 from simulator.runtime.errors import SimulationError
 
 _SEATED_SELF = "_seated_self"
-_RUN = "_run_async_impl"
+_RUN, _TOOL_RUN = "_run_async_impl", "run_async"
 _AGENT_LABEL = "adk_agent_name"
 _UNNAMED = "model"
 _SENDERS = frozenset({"BigQueryAgentAnalyticsPlugin", "ModelArmorPlugin"})
@@ -246,11 +248,37 @@ def _seated(target: Any, method: str, ours: Any) -> Any:
     if kind in _seated_classes.values():
         return None
     if kind not in _seated_classes:
-        body = {method: ours, "__module__": __name__, "__doc__": kind.__doc__}
-        _seated_classes[kind] = type(f"Seated{kind.__name__}", (kind,), body)
+        body = {"__module__": __name__, "__doc__": kind.__doc__}
+        made = type(f"Seated{kind.__name__}", (kind,), body)
+        setattr(made, method, _Held(method, lambda held: getattr(super(made, held), method), ours))
+        _seated_classes[kind] = made
     clone = copy.copy(target)
     object.__setattr__(clone, "__class__", _seated_classes[kind])
     return clone
+
+
+class _Held:
+    """A method of ours in a class, also where an object has one of its own: that is what is real then.
+
+    What is real is looked up with the method, so that a method of an object which calls what it replaced gets there.
+    """
+
+    def __init__(self, name: str, real: Callable[[Any], Any], ours: Callable[..., Any]) -> None:
+        self._name, self._real, self._ours = name, real, ours
+
+    def __get__(self, target: Any, kind: type | None = None) -> Any:
+        if target is None:
+            return self
+        return functools.partial(self._ours, target, vars(target).get(self._name) or self._real(target))
+
+    def __set__(self, target: Any, own: Any) -> None:
+        vars(target)[self._name] = own
+
+    def __delete__(self, target: Any) -> None:
+        vars(target).pop(self._name, None)
+
+    def __call__(self, target: Any, *args: Any, **named: Any) -> Any:
+        return self.__get__(target)(*args, **named)
 
 
 def unseated_class(target: Any) -> type:
@@ -263,8 +291,12 @@ def seat_agents_elsewhere() -> None:
     """Seat all agents that other programs run, at their classes: ADK has taken an agent's method before any plugin sees the agent. Harmless when done again."""
     for kind in _all_below(BaseAgent):
         own = kind.__dict__.get(_RUN)  # what ADK's documents have an agent of one's own override
-        if own is not None and is_elsewhere(kind) and not hasattr(own, _SEATED_SELF):
-            setattr(kind, _RUN, _seated_run(own))
+        if own is not None and is_elsewhere(kind) and not isinstance(own, _Held):
+            setattr(kind, _RUN, _Held(_RUN, functools.partial(_bound, own), _elsewhere_run))
+
+
+def _bound(method: Any, target: Any) -> Any:
+    return method.__get__(target, type(target))
 
 
 def _all_below(kind: type[Any]) -> Iterator[type[Any]]:
@@ -273,23 +305,19 @@ def _all_below(kind: type[Any]) -> Iterator[type[Any]]:
         yield from _all_below(each)
 
 
-def _seated_run(real: Callable[..., AsyncGenerator[Event, None]]) -> Any:
+async def _elsewhere_run(
+    self: Any, real: Callable[..., AsyncGenerator[Event, None]], ctx: InvocationContext
+) -> AsyncGenerator[Event, None]:
     """Put a whole run of an agent to the turn, as one request of a model's: what was said so far, and what it says now."""
-
-    @functools.wraps(real)
-    async def run(self: Any, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        own = functools.partial(real, self, ctx)
-        given = await _said_in_its_place(self.name, ctx, own)
-        if given is None:
-            async with aclosing(own()) as events:
-                async for event in events:
-                    yield event
-        for response in given or ():
-            fields = {name: getattr(response, name) for name in response.model_fields_set}
-            yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
-
-    setattr(run, _SEATED_SELF, run)
-    return run
+    own = functools.partial(real, ctx)
+    given = await _said_in_its_place(self.name, ctx, own)
+    if given is None:
+        async with aclosing(own()) as events:
+            async for event in events:
+                yield event
+    for response in given or ():
+        fields = {name: getattr(response, name) for name in response.model_fields_set}
+        yield Event(author=self.name, invocation_id=ctx.invocation_id, branch=ctx.branch, **fields)
 
 
 async def _said_in_its_place(
@@ -318,9 +346,9 @@ async def _responses(real: Callable[[], AsyncGenerator[Event, None]]) -> AsyncGe
 
 
 async def _model_run(
-    self: Any, llm_request: LlmRequest, stream: bool = False
+    self: Any, own: Callable[..., Any], llm_request: LlmRequest, stream: bool = False
 ) -> AsyncGenerator[LlmResponse, None]:
-    real = functools.partial(super(type(self), self).generate_content_async, llm_request, stream)
+    real = functools.partial(own, llm_request, stream)
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
         stand_in = MODEL_STAND_IN.get() if turn is None else None
@@ -359,8 +387,8 @@ def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
 
 def is_seated(tool: BaseTool) -> bool:
     """Recognise a tool that has a seat of its own; those that steer ADK's own flow never have one."""
-    seated: Callable[[], object] | None = tool.__dict__.get(_SEATED_SELF)
-    return seated is not None and seated() is tool
+    seat = tool.__dict__.get(_TOOL_RUN)
+    return isinstance(seat, ToolSeat) and seat.args[0]() is tool
 
 
 def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = False) -> None:
@@ -373,14 +401,12 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = Fal
     """
     if is_seated(tool) or is_steering(tool):
         return
-    own = tool.__dict__
     # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
-    theirs = None if _SEATED_SELF in own else own.get("run_async")
+    theirs = own_run(tool)
     ours = _scoped_run if runs_agents(tool) else _tool_run
     # Held weakly: ADK makes its tools anew for each request, and a circle would leave them to the garbage collector.
     itself = weakref.ref(tool)
-    setattr(tool, _SEATED_SELF, itself)
-    setattr(tool, "run_async", functools.partial(ours, itself, theirs))  # noqa: B010 - a plain assignment is no override to the type checker
+    setattr(tool, _TOOL_RUN, ToolSeat(ours, itself, theirs))
     if not alone and (inner := node_of(tool)) is not None:
         _install(inner, set() if seen is None else seen)
 
@@ -481,10 +507,10 @@ def _boundary_call(
 
 
 def _code_run(
-    self: Any, invocation_context: Any, code_execution_input: CodeExecutionInput
+    _: Any, own: Callable[..., Any], invocation_context: Any, code_execution_input: CodeExecutionInput
 ) -> CodeExecutionResult:
     """Ask for the result from the worker thread in which ADK calls this; the turn's loop runs elsewhere."""
-    real = functools.partial(super(type(self), self).execute_code, invocation_context, code_execution_input)
+    real = functools.partial(own, invocation_context, code_execution_input)
     turn: Any = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
         stand_in = MODEL_STAND_IN.get() if turn is None else None

@@ -142,12 +142,16 @@ def test_the_tool_that_ends_a_task_is_known() -> None:
 
 
 def test_steering_tools_with_code_of_their_own_are_tools_like_any_other() -> None:
-    """Only what ADK alone runs is left to ADK, whether the code is a class's or a function that was put there."""
-    with_function = TransferToAgentTool(["desk"])
+    """Only what ADK alone runs is left to ADK, whether the code is a class's or a function that was put there; a seat is none."""
+    with_function, with_method, seated = (TransferToAgentTool(["desk"]) for _ in range(3))
     with_function.func = find
+    setattr(with_method, "run_async", adk_private.ToolSeat(find, None, find))  # noqa: B010 - a plain assignment is no override to the type checker
+    setattr(seated, "run_async", adk_private.ToolSeat(find, None, None))  # noqa: B010 - as above
+    assert [adk_private.own_run(tool) for tool in (with_method, seated)] == [find, None]
+    assert adk_private.is_steering(seated)
     assert [adk_private.has_own_code(tool) for tool in (Renamed([]), AgentTool(agent_of()))] == [False, False]
     assert [adk_private.is_steering(tool) for tool in (Renamed([]), TransferToAgentTool([]))] == [True, True]
-    for tool in (Announcing([]), with_function, FunctionTool(find)):
+    for tool in (Announcing([]), with_function, with_method, FunctionTool(find)):
         assert adk_private.has_own_code(tool)
         assert not adk_private.is_steering(tool)
 
