@@ -153,6 +153,29 @@ def read_at(file: Path, line: int) -> tuple[str, ...]:
     return ()
 
 
+def said_before(file: Path, line: int) -> str:
+    """Return the texts that the code prints or logs right before a line, in the same block; empty where it says nothing that is known before it runs."""
+    try:
+        tree = parsed(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ""
+    parts = (getattr(node, name, ()) for node in ast.walk(tree) for name in ("body", "orelse", "finalbody"))
+    blocks = [part for part in parts if isinstance(part, list) and any(_is_at(each, line) for each in part)]
+    block = min(blocks, key=lambda part: part[-1].end_lineno - part[0].lineno, default=[])
+    said = (each.value for each in block if (each.end_lineno or 0) < line and isinstance(each, ast.Expr))
+    return " ".join(text for call in said for text in _said_by(call))
+
+
+def _said_by(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Call(
+            func=ast.Name(id="print")
+            | ast.Attribute(attr="critical" | "error" | "info" | "warning" | "write"),
+            args=[ast.Constant(value=str(text)), *_],
+        ):
+            yield text.strip()
+
+
 def _is_at(node: ast.stmt, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or 0)
 
@@ -165,45 +188,87 @@ def _read_in(node: ast.AST, tree: ast.AST) -> tuple[str, ...]:
         if isinstance(each, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id in used for target in each.targets)
     )
-    inside = (each for root in (node, *assigned) for each in ast.walk(root))
-    bare = (
-        each
-        for each in inside
-        if not (isinstance(each, ast.Call) and len(each.args) + len(each.keywords) > 1)
-    )
-    return tuple(dict.fromkeys(name for each in bare for name in _variables_in(each)))
+    inside = (each for root in (node, *assigned) for each in ast.walk(root) if not _has_default(each))
+    return tuple(dict.fromkeys(name for each in inside for name in _names_read(each, tree)))
+
+
+def read_without_default(place: Path) -> tuple[str, ...]:
+    """Return the variables that the files of an agent ask for by name, with nothing in their place where they are not set, sorted."""
+    found = set[str]()
+    for tree in _trees_at(place):
+        nodes = list(ast.walk(tree))
+        either = (each for each in nodes if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or))
+        replaced = {id(inner) for each in either for value in each.values[:-1] for inner in ast.walk(value)}
+        asking = (each for each in nodes if not _has_default(each) and id(each) not in replaced)
+        found |= {name for each in asking for name in _names_read(each, tree)}
+    return tuple(sorted(found))
+
+
+def _has_default(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > 1
+
+
+def _names_read(node: ast.AST, tree: ast.AST) -> Iterator[str]:
+    """Yield the variables that a node asks for: by name, or by each name that a loop around it goes through."""
+    yield from _variables_in(node)
+    key = _key_in(node)
+    for around in ast.walk(tree) if isinstance(key, ast.Name) else ():
+        for loop in getattr(around, "generators", [around] if isinstance(around, ast.For) else []):
+            is_its = isinstance(loop.target, ast.Name) and loop.target.id == getattr(key, "id", "")
+            if is_its and any(part is key for part in ast.walk(around)):
+                yield from _texts_in(loop.iter, tree)
+
+
+def _texts_in(listed: ast.AST, tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of a list, also of one that a name was assigned."""
+    for node in ast.walk(tree) if isinstance(listed, ast.Name) else ():
+        if isinstance(node, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == getattr(listed, "id", "") for target in node.targets
+        ):
+            listed = node.value
+    for each in getattr(listed, "elts", ()):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
 
 
 def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
     """Yield all nodes of the Python files of an agent that can be read."""
     place = source_of(config)
-    for file in () if place is None else loadable_files(place):
+    for tree in () if place is None else _trees_at(place):
+        yield from ast.walk(tree)
+
+
+def _trees_at(place: Path) -> Iterator[ast.AST]:
+    for file in loadable_files(place):
         if file.suffix == ".py":
             with suppress(OSError, SyntaxError, ValueError, RecursionError):
-                yield from ast.walk(parsed(file.read_bytes()))
+                yield parsed(file.read_bytes())
 
 
 def _variables_in(node: ast.AST) -> Iterator[str]:
     """Yield the variable that is asked for by name."""
+    key = _key_in(node)
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        yield key.value
+
+
+def _key_in(node: ast.AST) -> ast.expr | None:
+    """Return what says which variable a node asks for; None where it asks for none."""
     match node:
         case (
             ast.Call(
                 func=ast.Attribute(attr="getenv")
                 | ast.Name(id="getenv")
                 | ast.Attribute(attr="get", value=ast.Attribute(attr="environ") | ast.Name(id="environ")),
-                args=[ast.Constant(value=str(name)), *_],
+                args=[key, *_],
             )
             | ast.Subscript(
-                value=ast.Attribute(attr="environ") | ast.Name(id="environ"),
-                slice=ast.Constant(value=str(name)),
-                ctx=ast.Load(),
+                value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=key, ctx=ast.Load()
             )
-            | ast.Compare(
-                left=ast.Constant(value=str(name)),
-                comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")],
-            )
+            | ast.Compare(left=key, comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")])
         ):
-            yield name
+            return key
+    return None
 
 
 def _file_of(tool: Any) -> Path | None:

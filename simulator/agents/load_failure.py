@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from simulator.agents.agent_source import said_before
 from simulator.base.secret_masking import without_secrets
 
 MAX_LENGTH = 500
@@ -35,20 +36,20 @@ def failure_words(error: BaseException, home: Path) -> str:
         home: The folder that the agent's own code lives in; the place named is the innermost one inside it.
     """
     noted = _noted(error)
-    error = _own_error(error)
+    error = own_error(error)
     if isinstance(error, AgentLoadError):
         return str(error)
     message = _LINK.sub("", _LOADERS_WORDS.sub("", _message(error))).strip().split("\n\n")[0]
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
-    place = _place(error, home.resolve())
+    place = _place(error, home.resolve()) + _said(error, home)
     cause = _cause(error, words)
     return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{noted}{_hidden(error, home.resolve())}"
 
 
 def _noted(error: BaseException) -> str:
     """Say what was noted of an error where the agent was loaded, and may be its cause: a coroutine that nobody awaited, a variable that is not set."""
-    told = dict.fromkeys((*getattr(error, "__notes__", ()), *getattr(_own_error(error), "__notes__", ())))
+    told = dict.fromkeys((*getattr(error, "__notes__", ()), *getattr(own_error(error), "__notes__", ())))
     return "".join(f". {note}" for note in told if note.endswith((NOT_AWAITED, NOT_SET)))
 
 
@@ -105,7 +106,7 @@ def _hidden(error: BaseException, home: Path) -> str:
     )
 
 
-def _own_error(error: BaseException) -> BaseException:
+def own_error(error: BaseException) -> BaseException:
     """Undo AgentLoader's wrapping of a ValueError in an error of its own."""
     is_loaders = type(error).__module__.startswith("google.adk.cli.")
     return error.__cause__ if is_loaders and error.__cause__ is not None else error
@@ -123,10 +124,15 @@ def _is_text(arguments: tuple[object, ...]) -> bool:
 
 
 def place_in(error: BaseException, home: Path) -> tuple[Path, int] | None:
-    """Return the innermost place of a project where an error was raised, its file and its line; None where it was raised elsewhere."""
-    for frame in reversed(traceback.extract_tb(_own_error(error).__traceback__)):
+    """Return the innermost place of a project where an error was raised, its file and its line; None where it was raised elsewhere.
+
+    Packages that are installed in it are elsewhere, and so is Python's own code, whose files are no paths (`<frozen os>`).
+    """
+    root = home.resolve()
+    for frame in reversed(traceback.extract_tb(own_error(error).__traceback__)):
         file = Path(frame.filename).resolve()
-        if file.is_relative_to(home.resolve()) and "site-packages" not in file.parts:
+        inside = file.relative_to(root).parts if file.is_relative_to(root) else ()
+        if inside and not frame.filename.startswith("<") and "site-packages" not in inside:
             return file, frame.lineno or 0
     return None
 
@@ -134,9 +140,17 @@ def place_in(error: BaseException, home: Path) -> tuple[Path, int] | None:
 def _place(error: BaseException, home: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({_relative(Path(error.filename), home)}, line {error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
-    return f" ({_relative(Path(inside[-1].filename), home)}, line {inside[-1].lineno})" if inside else ""
+    place = place_in(error, home)
+    return f" ({_relative(place[0], home)}, line {place[1]})" if place else ""
+
+
+def _said(error: BaseException, home: Path) -> str:
+    """Say what the code printed before it gave up without a word; empty where its code does not tell."""
+    place = (
+        place_in(error, home) if isinstance(error, SystemExit) and not isinstance(error.code, str) else None
+    )
+    said = said_before(*place) if place else ""
+    return f". It says before: {_shortened(without_secrets(' '.join(said.split())))}" if said else ""
 
 
 def _relative(path: Path, home: Path) -> str:

@@ -157,6 +157,11 @@ BROKEN = {
     "gives_up/agent.py": "try:\n    try:\n        raise OSError('port 7')\n    except OSError:\n        raise ConnectionError('no line')\n"
     "except ConnectionError as error:\n    raise RuntimeError('tried in vain') from error\n",
     "leaves/agent.py": "import sys\n\nsys.exit('not today')\n",
+    "exits/agent.py": "import logging, os\n\nif not os.environ.get('NO_SUCH_SWITCH', ''):\n    print('The shop is closed.')\n"
+    "    logging.error('Open it first.')\n    exit(1)\n",
+    "reads/agent.py": "import os\n\nos.environ['NO_SUCH_SWITCH']\n",
+    ".venv/lib/python3/site-packages/of_the_project/__init__.py": "def fails():\n    raise LookupError('inside')\n",
+    "installed/agent.py": "import sys\nsys.path.append('.venv/lib/python3/site-packages')\nfrom of_the_project import fails\nfails()\n",
     "no_agent/__init__.py": "from .parts import *",
     "no_agent/parts.py": "NUMBER = 1\n",
     "wrong_type/agent.py": "root_agent = 'me'\n",
@@ -174,6 +179,9 @@ SAID = {
     "value_error": ("ValueError: out of range", "value_error/agent.py, line 1"),
     "gives_up": ("RuntimeError: tried in vain (gives_up/agent.py, line 7). Caused by OSError: port 7",),
     "leaves": ("SystemExit: not today", "leaves/agent.py, line 3"),
+    "exits": ("SystemExit: 1 (exits/agent.py, line 6)", "The shop is closed. Open it first."),
+    "reads": ("KeyError: NO_SUCH_SWITCH (reads/agent.py, line 3)",),
+    "installed": ("LookupError: inside (installed/agent.py, line 4)",),
     "no_agent": ("root_agent", "'no_agent'"),
     "wrong_type": ("not a BaseAgent", "builtins.str"),
     "bad_yaml": ("bad_yaml", "line 2"),
@@ -185,8 +193,13 @@ SAID = {
 """What is said of each; Python cannot import a name with a dot, and has one table of modules."""
 
 
-def test_an_agent_that_fails_is_listed_with_what_and_where(tmp_path: Path) -> None:
-    """The error gives type, message, file and line of the agent's own code, in a few words; the others work."""
+def test_an_agent_that_fails_is_listed_with_what_and_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error gives type, message, file and line of the agent's own code, in a few words, whatever the current folder; the others work."""
+    (tmp_path / "bots").mkdir()
+    monkeypatch.chdir(tmp_path / "bots")
+    monkeypatch.syspath_prepend(str(tmp_path))  # put back later
     entries = by_name(write(tmp_path / "bots", BROKEN))
     assert entries.pop("works").state == "ready"
     assert entries.keys() == SAID.keys()
