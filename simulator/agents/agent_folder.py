@@ -19,7 +19,8 @@ from simulator.agents.absent_packages import (
     made_of_what_is_there,
     stand_ins,
 )
-from simulator.agents.load_advice import absent_package, lacking_variables, noting_unset
+from simulator.agents.lacking_variables import lacking_variables, noting_unset
+from simulator.agents.load_advice import absent_package
 from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.agents.module_table import IMPORTS, forget, prepare
 from simulator.agents.placeholder_credentials import are_chosen, placeholders
@@ -324,7 +325,7 @@ def on_its_ground(
             first = first or error
             variables = () if isinstance(error, AbsentPackageError) else lacking_variables(error, folder)
             if not are_chosen() or set(variables) <= set(given):
-                raise noting_unset(first, variables) from first.__cause__
+                raise noting_unset(first, variables, folder) from first.__cause__
             given = tuple(dict.fromkeys((*given, *variables)))
         forget(package)
         _forget_project(folder, set(sys.modules) - before)

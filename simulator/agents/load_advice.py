@@ -7,20 +7,19 @@ a package, nothing is made up: the name of a module does not tell that of its pa
 from __future__ import annotations
 
 import codecs
-import os
 import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.agent_source import read_at
-from simulator.agents.load_failure import NOT_SET, failure_words, place_in
-from simulator.agents.placeholder_credentials import ACCOUNT, PLACEHOLDER, VARIABLE
+from simulator.agents.lacking_variables import lacks_account, named_unset
+from simulator.agents.load_failure import failure_words
+from simulator.agents.placeholder_credentials import PLACEHOLDER, VARIABLE
 from simulator.agents.project_folders import project_folders
 
 ADK_NEEDED = "'google-adk>=2.11'"
@@ -32,12 +31,6 @@ _NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]
 """What several packages fill, as `google.cloud`, has no place of its own: a part that it lacks is a package of its own."""
 
 _TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[[\w, -]+\])?)")
-_NO_CREDENTIALS = re.compile(r"DefaultCredentialsError|default credentials were not found")
-_NO_KEY = re.compile(r"No API key was provided|Missing key inputs argument")
-_UNSET = re.compile(
-    r"^KeyError: '?([A-Z][A-Z0-9]*_[A-Z0-9_]+)'?(?= |$)|\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*\b(?:not set|unset|missing|required|not found|not defined|must be set|is empty|set it)\b"
-    r"|\b(?:[Ss]et|[Mm]issing|[Rr]equire[sd]?)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b"
-)
 _OR = f"Set {VARIABLE}=1 to load it with placeholders"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)(?:\.(\d+))?")
@@ -51,11 +44,6 @@ class Listing(NamedTuple):
     file: Path
     needed: tuple[str, ...]
     plain: tuple[str, ...] | None = None
-
-
-def lacks_credentials(words: str) -> bool:
-    """Return whether an error says that a service of Google's was asked without a key or an account."""
-    return bool(_NO_CREDENTIALS.search(words) or _NO_KEY.search(words))
 
 
 def advice(words: str, agent: Path, python: Path) -> str:
@@ -73,32 +61,13 @@ def advice(words: str, agent: Path, python: Path) -> str:
         return _of_module(".".join(reversed(missing.groups())), listing, python)
     if lacking := _NO_NAME.search(words):
         return _of_version(lacking[1], listing, python)
-    if _NO_CREDENTIALS.search(words):
+    if lacks_account(words):
         return f"Log in: gcloud auth application-default login. {_OR}"
-    if unset := _UNSET.search(words):
-        name = next(filter(None, unset.groups()))
-        line = rf"printf '\n%s\n' {name}={PLACEHOLDER} >> {shlex.quote(str(_env_file(agent)))}"
-        return f"{_OR}. Or give {name} any value: {line}"
+    if names := named_unset(words):
+        given = " ".join(f"{name}={PLACEHOLDER}" for name in names)
+        line = rf"printf '\n%s\n' {given} >> {shlex.quote(str(_env_file(agent)))}"
+        return f"{_OR}. Or give {', '.join(names)} any value: {line}"
     return ""
-
-
-def lacking_variables(error: BaseException, folder: Path) -> tuple[str, ...]:
-    """Return the variables without which an agent did not load: its error names one, or the code that raised it reads them, and they are not set.
-
-    Args:
-        error: What loading it raised.
-        folder: Its folder; of a file its path without the ending.
-    """
-    words = failure_words(error, folder)
-    if _NO_CREDENTIALS.search(words):
-        file = os.environ.get(ACCOUNT, "")
-        return () if file and Path(file).exists() else (ACCOUNT,)
-    named = [next(filter(None, unset.groups()))] if (unset := _UNSET.search(words)) else []
-    if _NO_KEY.search(words):
-        named = ["GOOGLE_API_KEY"]
-    place = place_in(error, project_folders(folder)[-1])
-    found = named or (read_at(*place) if place is not None else ())
-    return tuple(name for name in found if not os.environ.get(name))
 
 
 def absent_package(error: ImportError, folder: Path) -> str:
@@ -116,13 +85,6 @@ def absent_package(error: ImportError, folder: Path) -> str:
     listing = listing_of(folder)
     listed = _for_module(module, listing.needed) if listing else ""
     return module if listed or _extra_with(module) else ""
-
-
-def noting_unset(error: BaseException, names: Sequence[str]) -> BaseException:
-    """Add to an error which variables its agent reads that are not set, where it does not say so itself; return it."""
-    if unsaid := [name for name in names if name != ACCOUNT and name not in str(error)]:
-        error.add_note(f"The code reads {', '.join(unsaid)}, which is {NOT_SET}")
-    return error
 
 
 def _env_file(agent: Path) -> Path:

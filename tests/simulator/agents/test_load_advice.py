@@ -212,6 +212,29 @@ root_agent = LlmAgent(name="shop", model="gemini-2.5-flash")
         ('int(os.environ["SHOP_URL"])', ()),
         ('raise ValueError(os.getenv("SHOP_URL", "no default"))', ()),
         (
+            'url = os.getenv("SHOP_URL")\nif not url:\n    raise RuntimeError("La variable SHOP_URL es obligatoria")',
+            ("SHOP_URL",),
+        ),
+        ('env = {name: os.environ[name] for name in ["SHOP_URL", "SHOP_KEY"]}', ("SHOP_URL", "SHOP_KEY")),
+        (
+            'NEEDED = ("SHOP_URL", "SHOP_KEY")\nfor each in NEEDED:\n    print("shop: " + os.environ[each])',
+            ("SHOP_URL", "SHOP_KEY"),
+        ),
+        (
+            (
+                "from mcp import StdioServerParameters\n"
+                'url = os.getenv("SHOP_URL")\nStdioServerParameters(command="shop", env={"SHOP_URL": url})'
+            ),
+            ("SHOP_URL",),
+        ),
+        (
+            (
+                "from pydantic import Field\nfrom pydantic_settings import BaseSettings\nclass Settings(BaseSettings, env_prefix='shop_'):\n"
+                "    url: str\n    port: int = 1\n    other: str = Field(alias='SHOP_KEY')\nSettings()"
+            ),
+            ("SHOP_URL", "SHOP_KEY"),
+        ),
+        (
             'def made():\n    if os.getenv("SHOP_DEBUG"): return 1\n    return "/" + os.getenv("SHOP_URL")\nmade()',
             ("SHOP_URL",),
         ),
@@ -228,12 +251,28 @@ def test_an_agent_that_lacks_a_variable_finds_a_placeholder(
         'import os\nurl = os.getenv("SHOP_URL")\nif url is None:\n    raise OSError("no shop")\n'
     )
     (before,) = find_agents(folder, demos=False)
-    assert all(f"Or give {name} any value" in str(before.error) for name in found)
+    assert not found or f"Or give {', '.join(found)} any value" in str(before.error)
+    assert all(f"{name}={PLACEHOLDER}" in str(before.error) for name in found)
     monkeypatch.setenv(VARIABLE, "1")
     (entry,) = find_agents(folder, demos=False)
     assert (entry.config.placeholders if entry.config else ()) == found
     assert (entry.error is None) == bool(found)
     assert not {"SHOP_URL", "SHOP_KEY", "GOOGLE_API_KEY"} & set(os.environ)
+
+
+def test_the_variables_that_may_be_asked_for_next_are_named(tmp_path: Path) -> None:
+    """All that the files of the agent read without a default, once; nothing says that these are needed, so no line sets them."""
+    folder = write_agent(tmp_path / "shop", READS.format(how='print("shop: " + os.getenv("SHOP_URL"))'))
+    (folder / "settings.py").write_text(
+        'import os\nuser, key = os.getenv("SHOP_USER"), os.environ["SHOP_KEY"]\n'
+        'port, host, url = os.getenv("SHOP_PORT", "1"), os.getenv("SHOP_HOST") or "here", os.getenv("SHOP_URL")\n'
+    )
+    (entry,) = find_agents(folder, demos=False)
+    assert (
+        "The code reads SHOP_URL, which is not set. It also reads SHOP_KEY, SHOP_USER, which are not set"
+        in str(entry.error)
+    )
+    assert "SHOP_USER=" not in str(entry.error)
 
 
 def test_a_coroutine_that_nobody_awaited_is_named(tmp_path: Path) -> None:
