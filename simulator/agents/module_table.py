@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 import threading
 from collections.abc import Iterable
@@ -44,6 +45,21 @@ def prepare(folder: Path, *, package: str | None = None) -> None:
             f"the name {package!r} is already used by a built-in module of Python; rename the agent"
         )
     _look_first_in(folder)
+    if package is not None and (hiding := _hiding(folder, package)):
+        raise AgentLoadError(
+            f"the name {package!r} is already used by the installed package {hiding}; rename the agent"
+        )
+
+
+def _hiding(folder: Path, name: str) -> str:
+    """Return the module elsewhere that Python finds for the name of a folder without an `__init__.py`; empty where it finds the folder."""
+    if "." in name or _is_regular(folder, name) or not (folder / name / "agent.py").is_file():
+        return ""
+    try:
+        found = importlib.util.find_spec(name)
+    except ValueError:  # a module that was put together by hand has none
+        return ""
+    return (found.origin or "") if found is not None else ""
 
 
 def forget(name: str) -> None:
