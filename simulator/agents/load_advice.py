@@ -35,6 +35,7 @@ _OR = f"Set {VARIABLE}=1 to load it with placeholders"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)(?:\.(\d+))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+_OLDEST_PYTHON = re.compile(r"(?:>=|~=|==)\s*3\.(\d+)")
 _WIDE = frozenset({"all", "test", "dev", "docs", "community"})
 
 
@@ -54,20 +55,25 @@ def advice(words: str, agent: Path, python: Path) -> str:
         agent: The agent's folder or file.
         python: The interpreter that could not load it.
     """
+    if words.startswith("SyntaxError"):
+        return _other_python(agent, python)
     listing = listing_of(agent)
     if told := _TOLD.search(words):
-        return f"Install it: {pip_install(python)} {shlex.quote(told[1].replace(' ', ''))}"
+        return _with(told[1].replace(" ", ""), listing, python)
     if missing := _NO_MODULE.search(words) or _NO_PART.search(words):
         return _of_module(".".join(reversed(missing.groups())), listing, python)
     if lacking := _NO_NAME.search(words):
         return _of_version(lacking[1], listing, python)
+    return _of_what_is_unset(words, agent)
+
+
+def _of_what_is_unset(words: str, agent: Path) -> str:
     if lacks_account(words):
         return f"Log in: gcloud auth application-default login. {_OR}"
-    if names := named_unset(words):
-        given = " ".join(f"{name}={PLACEHOLDER}" for name in names)
-        line = rf"printf '\n%s\n' {given} >> {shlex.quote(str(_env_file(agent)))}"
-        return f"{_OR}. Or give {', '.join(names)} any value: {line}"
-    return ""
+    names = named_unset(words)
+    given = " ".join(f"{name}={PLACEHOLDER}" for name in names)
+    line = rf"printf '\n%s\n' {given} >> {shlex.quote(str(_env_file(agent)))}"
+    return f"{_OR}. Or give {', '.join(names)} any value: {line}" if names else ""
 
 
 def absent_package(error: ImportError, folder: Path) -> str:
@@ -92,6 +98,42 @@ def _env_file(agent: Path) -> Path:
     folder = (agent if agent.is_dir() else agent.parent).absolute()
     near = (place / ".env" for place in (folder, *folder.parents))
     return next((file for file in near if file.is_file()), folder / ".env")
+
+
+def _oldest_python(agent: Path) -> tuple[int, str]:
+    """Return which Python 3 an agent's project asks for at least, and its own words for it; 0 where it does not say."""
+    for folder in project_folders(agent):
+        try:
+            read = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8", errors="replace"))
+        except (OSError, tomllib.TOMLDecodeError):
+            continue
+        words = _table(read, "project").get("requires-python")
+        if found := _OLDEST_PYTHON.search(words if isinstance(words, str) else ""):
+            return int(found[1]), str(words)
+    return 0, ""
+
+
+def _other_python(agent: Path, python: Path) -> str:
+    """Say that a project asks for a newer Python than the one that could not read its code; empty where it does not, or nobody knows which that is."""
+    needs, words = _oldest_python(agent)
+    runs = _minor_of(python)
+    if not runs or needs <= runs:
+        return ""
+    return (
+        f"The project asks for Python {words}, and Python 3.{runs} runs it. Choose another one with --python"
+    )
+
+
+def _minor_of(python: Path) -> int:
+    """Return which Python 3 an interpreter is, of another one by what its environment says; 0 where it does not."""
+    if str(python) == sys.executable:
+        return sys.version_info.minor
+    try:
+        told = (python.parents[1] / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+    except (OSError, IndexError):
+        return 0
+    found = re.search(r"^version(?:_info)?\s*=\s*3\.(\d+)", told, re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def pip_install(python: Path) -> str:
@@ -175,45 +217,61 @@ def _of_module(module: str, listing: Listing | None, python: Path) -> str:
     if old := _of_old_adk(module, listing):
         return old
     listed = _for_module(module, listing.needed) if listing else ""
-    extra = "" if listed else _extra_with(module)
-    if extra:
-        return f"Install it: {pip_install(python)} 'google-adk[{extra}]'"
+    if extra := "" if listed else _extra_with(module):
+        return _with(f"google-adk[{extra}]", listing, python)
     if listing is None:
         return ""
-    named = (
-        f"{listing.file.name} lists {listed}. "
-        if listed
-        else f"If {listing.file.name} lists the missing package, "
+    if listed:
+        return f"{listing.file.name} lists {listed}. {_installing(listing, listed, python)}"
+    file, name = listing.file.name, module.partition(".")[0]
+    if not listing.needed:
+        return f"If {file} lists the missing package: {_installing(listing, '', python)}"
+    return (
+        f"{file} lists no package named {name}. Find out which package contains it, and add that to {file} if none of those listed does. "
+        f"Then: {_installing(listing, '', python)}"
     )
-    first = "Install" if listed else "install"
-    return f"{named}{_installing(listing, listed, python, first)}"
 
 
-def _installing(listing: Listing, listed: str, python: Path, first: str) -> str:
-    """Return the line that installs what a project lists, `listed` among it, with words on what it does.
+def _with(package: str, listing: Listing | None, python: Path) -> str:
+    """Say how to install one package; not into this process's own environment, where the project of the agent can have one."""
+    if listing is None or str(python) != sys.executable:
+        return f"Install it: {pip_install(python)} {shlex.quote(package)}"
+    return _installing(listing, "", python, package)
 
-    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on. The project itself is
-    installed only where its requirements are not pip's: many are no package that pip can build. A google-adk that is too old is left out, and
-    so are the pins of what google-adk brings along, which fitted another version of it.
+
+def _installing(listing: Listing, listed: str, python: Path, more: str = "") -> str:
+    """Return the line that installs what a project lists, `listed` among it, and `more`, with words on what it does.
+
+    Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on.
     """
-    folder, is_old = listing.file.parent, bool(_of_old_adk("google.adk", listing))
+    needed = " ".join((_needed(listing, listed), *([shlex.quote(more)] if more else ())))
+    if str(python) != sys.executable:
+        return f"Install it: {pip_install(python)} {needed}"
+    folder = listing.file.parent
+    environment = folder / ENVIRONMENT
+    own = shlex.quote(str(environment / PYTHON))
+    needs = _oldest_python(folder)[0]
+    maker = f"python3.{needs}" if needs > sys.version_info.minor else shlex.quote(str(python))
+    made = f"{maker} -m venv {shlex.quote(str(environment))}"
+    return f"Create an environment for the project: {made} && {own} -m pip install {ADK_NEEDED} {needed}"
+
+
+def _needed(listing: Listing, listed: str) -> str:
+    """Return what installs what a project lists.
+
+    The project itself is installed only where its requirements are not pip's: many are no package that pip can build. A google-adk that is too old is
+    left out, and so are the pins of what google-adk brings along and of Google's other packages, which fitted what another version of it brings.
+    """
+    is_old = bool(_of_old_adk("google.adk", listing))
     pinned = {_named(each) for each in listing.plain or () if _PIN.search(each)}
     fits = not is_old and ("google-adk" in pinned or pinned.isdisjoint(brought_by_adk()))
     if listing.file.suffix == ".txt" and fits:
-        needed = f"-r {shlex.quote(str(listing.file))}"
-    elif listing.plain or (listed and listing.plain is not None):
+        return f"-r {shlex.quote(str(listing.file))}"
+    if listing.plain or (listed and listing.plain is not None):
         wanted = dict.fromkeys((*(listing.plain or ()), *([listed] if listed else ())))
         kept = (each for each in wanted if not (is_old and _named(each) == "google-adk"))
-        needed = " ".join(shlex.quote(each if fits else _unpinned(each)) for each in kept)
-    else:
-        needed = shlex.quote(str(folder))
-    if str(python) != sys.executable:
-        return f"{first} it: {pip_install(python)} {needed}"
-    environment = folder / ENVIRONMENT
-    own = shlex.quote(str(environment / PYTHON))
-    create = "Create" if first == "Install" else "create"
-    made = f"{shlex.quote(str(python))} -m venv {shlex.quote(str(environment))}"
-    return f"{create} an environment for the project: {made} && {own} -m pip install {ADK_NEEDED} {needed}"
+        return " ".join(shlex.quote(each if fits else _unpinned(each)) for each in kept)
+    return shlex.quote(str(listing.file.parent))
 
 
 def _of_version(module: str, listing: Listing | None, python: Path) -> str:
@@ -225,12 +283,15 @@ def _of_version(module: str, listing: Listing | None, python: Path) -> str:
         listed = _adk_in(listing)
     if not listed:  # what google-adk brings along comes in the version that its own version needs
         return _of_old_adk("google.adk", listing)
+    if listing is not None and str(python) == sys.executable:
+        return f"The project asks for {listed}. {_installing(listing, listed, python)}"
     return f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}"
 
 
 def _unpinned(requirement: str) -> str:
-    """Return a requirement without its pin where google-adk brings the package along, in the version that it needs."""
-    if _named(requirement) not in brought_by_adk():
+    """Return a requirement without its pin where google-adk brings the package along, in the version that it needs, or it may need what that brings."""
+    name = _named(requirement)
+    if name not in brought_by_adk() and not name.startswith("google-"):
         return requirement
     found = re.match(r"[\w.-]+\s*(?:\[[\w ,-]*\])?", requirement)
     return found[0].strip() if found else requirement

@@ -87,7 +87,7 @@ _ASSIGNED = re.compile(
     rf"(?!(?:None|null|true|false|True|False|placeholder|\.\.\.)\b)((?:{_SCHEME}\s+)?(?:{_QUOTED}|{_PLAIN}))",
     re.IGNORECASE | re.DOTALL,
 )
-_VERSION = re.compile(r"=[0-9]+(?:\.[0-9]+){1,3}(?:\.?(?:a|b|rc|dev|post)[0-9]+)?")
+_VERSION = re.compile(r"=[0-9]+(?:\.[0-9]+){1,3}(?:\.?(?:a|b|rc|dev|post)[0-9]+)?\.?")
 _OF_ERROR = re.compile(r"(?:Error|Exception|Warning)\s*:\s*$")
 """The class of an error before its words."""
 _LISTED = re.compile(rf"{_NAMED}s?[\"'\\]*\s*,\s*$", re.IGNORECASE)

@@ -94,13 +94,19 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
                 "google-adk==1.14.1\nstarlette==0.46.2\ngoogle-cloud-secret-manager==2.23.3\nrequests==2.3"
             ),
             "requirements.txt lists requests==2.3. ",
-            " install other starlette google-cloud-secret-manager==2.23.3 requests",
+            " install other starlette google-cloud-secret-manager requests",
+        ),
+        (
+            "google.cloud.secret_manager",
+            lists("google-cloud-secret-manager==2.23.3"),
+            "requirements.txt lists google-cloud-secret-manager==2.23.3. ",
+            FROM_LIST,
         ),
         *(
             ("requests", {"pyproject.toml": text}, "If pyproject.toml lists the missing", "")
             for text in BROKEN
         ),
-        ("bs4", lists("beautifulsoup4"), "If requirements.txt lists", ""),
+        ("bs4", lists("beautifulsoup4"), "requirements.txt lists no package named bs4. ", FROM_LIST),
         ("bs4", {}, "", ""),
         ("a2a.client", {}, "", " install 'google-adk[a2a]'"),
         ("mcp", {}, "", " install 'google-adk[mcp]'"),
@@ -153,6 +159,36 @@ def test_an_unset_variable_gets_a_line_that_lets_the_agent_load(
     assert advice(words, folder / "app", PYTHON).endswith(f">> {folder / '.env'}")
 
 
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (">=3.99", "asks for Python >=3.99, and Python 3.{} runs it"),
+        ("~=3.99.1", "asks for Python ~=3.99.1"),
+        (">=3.8", ""),
+        ("<4", ""),
+    ],
+)
+def test_a_project_for_a_newer_python_is_told_so(tmp_path: Path, asks: str, told: str) -> None:
+    """Code that this Python cannot read is right for that one; what is installed for it goes into an environment of that one."""
+    agent = write_agent(tmp_path / "project" / "shop", "def shop(:\n")
+    (tmp_path / "project" / ".git").mkdir()
+    listed = f"[project]\nname='x'\nrequires-python='{asks}'\ndependencies=['thing']"
+    (tmp_path / "project" / "pyproject.toml").write_text(listed)
+    (entry,) = find_agents(agent, demos=False)
+    assert told.format(sys.version_info.minor) in str(entry.error)
+    assert ("--python" in str(entry.error)) is bool(told)
+    line = advice(MISSING.format("thing"), agent, Path(sys.executable))
+    assert (f"{'python3.99' if told else sys.executable} -m venv {tmp_path}" in line) is True
+    environment = tmp_path / "other"
+    (environment / "bin").mkdir(parents=True)
+    python = environment / "bin" / "python"
+    assert not advice("SyntaxError: no (agent.py, line 1)", agent, python)
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.1\n")
+    assert ("Python 3.12 runs it" in advice("SyntaxError: no (agent.py, line 1)", agent, python)) is bool(
+        told
+    )
+
+
 def test_an_environment_without_pip_is_installed_into_by_uv(tmp_path: Path) -> None:
     """Uv makes such; one with pip, and an interpreter that is in none, have their own."""
     python = tmp_path / ".venv" / "bin" / "python"
@@ -181,7 +217,16 @@ def test_an_agent_that_asks_for_credentials_at_import_finds_placeholders(
     (tmp_path / "requirements.txt").write_text("nothing-of-that-name\n")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     lacks, shop = find_agents(tmp_path, demos=False)
-    assert f"{sys.executable} -m venv {tmp_path / '.venv'}" in str(lacks.error)
+    created = f"{sys.executable} -m venv {tmp_path / '.venv'}"
+    assert created in str(lacks.error)
+    own = Path(sys.executable)
+    for words in (MISSING.format("a2a.client"), TELLS, NO_NAME.format("nothing_of_that_name")):
+        assert created in advice(words, tmp_path / "lacks", own), (
+            "the studio's own environment stays as it is"
+        )
+    assert advice(MISSING.format("a2a.client"), tmp_path / "lacks", own).endswith(
+        "requirements.txt 'google-adk[a2a]'"
+    )
     assert "gcloud auth application-default login" in str(shop.error)
     assert VARIABLE in str(shop.error)
     monkeypatch.setenv(VARIABLE, "1")
