@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalset.cli.main import main
+from evalset.verify import replay_written
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 from tests.evalset.verify.test_user_state import imported, said
@@ -336,3 +338,61 @@ def test_other_words_that_the_agents_code_puts_around_a_models_are_noticed(
     capsys.readouterr()
     assert verified(written, tmp_path / "agents") == 1
     assert "The agent changed: The agent gives a different final response" in capsys.readouterr().out
+
+
+ENDLESS = """
+import asyncio
+import pathlib
+import time
+
+
+async def endless() -> None:
+    process = await asyncio.create_subprocess_exec("sleep", "600")
+    pathlib.Path(PLACE).write_text(str(process.pid))
+    while True:
+        try:
+            await process.wait()
+            if ENDS:
+                return
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+
+
+async def begin(callback_context) -> None:
+    if WAYS == "task":
+        begin.kept = asyncio.create_task(endless())
+        while not pathlib.Path(PLACE).exists():
+            await asyncio.sleep(0.01)
+    else:
+        begin.kept = asyncio.get_running_loop().run_in_executor(None, time.sleep, 2)
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", before_agent_callback=begin)
+"""
+
+
+@pytest.mark.parametrize(
+    "given", [("task", False, "endless"), ("task", True, ""), ("thread", True, "a worker thread")]
+)
+def test_what_an_agent_began_and_does_not_end_is_left_and_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    given: tuple[str, bool, str],
+) -> None:
+    """The verdict is there all the same, once a deadline is over; a process that was started on the loop is killed."""
+    way, ends, left = given
+    began = tmp_path / "began"
+    source = ENDLESS.replace("PLACE", repr(str(began))).replace("ENDS", str(ends)).replace("WAYS", repr(way))
+    quiet = 'root_agent = LlmAgent(name="small", model="gemini-2.5-flash")\n'
+    folder = agent(tmp_path / "quiet", quiet)
+    written = played(folder, {"say": "Hello", "moves": [{"agent": "small", "text": "Hi."}]})
+    agent(tmp_path / "agents", source)
+    monkeypatch.setattr("evalset.verify.coroutines.ENDING", 0.3)
+    assert replay_written(written, "one", agents_dir=tmp_path / "agents").passed
+    named = [text for text in caplog.messages if "left running" in text]
+    assert [left in text for text in named] == ([True] if left else [])
+    if way == "task":
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(began.read_text()), 0)
