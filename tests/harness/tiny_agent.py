@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 _SOURCE = '''
@@ -45,6 +46,8 @@ def write_agent(folder: Path, source: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "__init__.py").write_text("from . import agent\n")
     (folder / "agent.py").write_text(source)
+    # Python takes a compiled file for the same where size and second are.
+    rmtree(folder / "__pycache__", ignore_errors=True)
     return folder
 
 
