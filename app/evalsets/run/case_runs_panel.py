@@ -283,7 +283,8 @@ def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditO
         run = _failed_run(case)
         if case is None or run is None or run.divergence is None:
             return None
-        edited = edit_said(failed.measured, workspace.notes.get("verify_edited", ""), unsaved=shown.unsaved)
+        changed = workspace.notes.get("verify_edited", "")
+        edited = edit_said(failed.measured, changed if changed == case.eval_id else "", unsaved=shown.unsaved)
         action = divergence_actions(
             workspace,
             run.divergence.action,

@@ -144,6 +144,8 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     assert "orders.evalset.json\n" not in tab.literal
     made = exported(tab, path, "evalset")
     assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
+    assert "3 cases" in Tab(page="sets", set=str(path)).words  # what was exported is no result of a case
+    assert Tab(page="sets", set=str(path), case="two").keys("case_verify")
 
 
 def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_path: Path) -> None:

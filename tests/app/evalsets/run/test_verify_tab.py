@@ -384,12 +384,15 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
         agent = path.with_name("agent.py")
         agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
     before = path.read_bytes()
+    verified(opened(path), path)
     tab = Tab(page="sets", set=str(path), case="one")
     settled(tab.click(tab.key("case_verify-case")), path)
     settled(tab.click(tab.key(f"divergence_{action}")), path)
     assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
     assert tab.app.button(key=tab.key(f"divergence_{action}")).disabled
     assert badges(tab)[0].endswith("out of date")
+    assert "The golden is changed" in tab.words
+    assert "The golden is changed" not in Tab(page="sets", set=str(path), case="two").words
     tab.click("set_save").click("save_set")
     settled(tab, path)
     assert path.read_bytes() != before
