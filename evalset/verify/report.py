@@ -66,7 +66,8 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
     passed = sum(run.passed for run in case.runs)
     times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
     yield f"{_MARKS[case.status]} {case.eval_id}{times}"
-    for line in (*unknown_words(case.unknown), *_unchecked(case), *reasons(case)):
+    edited = case.runs[0].edited if case.status == "passed" and case.runs else ()
+    for line in (*unknown_words(case.unknown), *_unchecked(case), *edited, *reasons(case)):
         yield f"    {line}"
 
 

@@ -179,7 +179,7 @@ class RunResult(Value):
         turns: What happened, up to where the run ended.
         final_state: The session's state after it, without what lasts one invocation only.
         seconds: How long it took.
-        edited: What was edited in the golden since the recording, in sentences; where the run failed.
+        edited: What was edited in the golden since the recording, in sentences.
         varying: What differs from run to run by itself, where the run failed: with a tolerance for each.
         refused_hosts: The hosts to which Python code of the run was refused a connection.
         unasked: Why a model could not be asked, a tool set not listed, or what an imported trace does not tell: where the run failed nothing is known of the agent then.

@@ -39,6 +39,7 @@ from evalset.verify.verdicts import (
     edits_since,
     golden_of,
     judged,
+    passed_edits,
     told_edits,
 )
 from simulator.agents.agent_source import is_determined, makes_sets
@@ -105,7 +106,10 @@ async def scored(
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence, edited = None, tuple[str, ...]()
-    if not passed and not replay.unasked:
+    if passed:
+        ours = [steps_of(turn) for turn in replay.turns]
+        edited = passed_edits(golden_of(each.case, each.recorded), each.recorded, ours)
+    elif not replay.unasked:
         compared = _compared(found, criteria, each)._replace(inner=inner)
         divergence, edited = await _verdict(each, expected, replay, compared, again, models=models)
     return RunResult(

@@ -143,6 +143,13 @@ def told_edits(blame: Blame | None) -> tuple[str, ...]:
     )
 
 
+def passed_edits(golden: Golden, recorded: RecordedCase, ours: Sequence[Sequence[Step]]) -> tuple[str, ...]:
+    """Write what was edited in a golden that passes all the same: a threshold may let other words pass."""
+    edits = edits_since(golden, recorded) or ()
+    known = Known(golden.turns, _recorded(recorded), ours)
+    return told_edits(Blame(tuple(edits), "as it was", known=known))
+
+
 def _from_to(edit: Edit, blame: Blame) -> str:
     change = blame.known.change(edit.then, edit.now)
     return f": {change}" if change else ""

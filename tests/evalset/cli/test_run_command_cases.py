@@ -214,7 +214,5 @@ def test_earlier_events_of_a_case_are_left_out_and_named(
     eval_set = tmp_path / "earlier.evalset.json"
     eval_set.write_text(json.dumps({"eval_set_id": "earlier", "eval_cases": [case]}))
     assert run("order_desk", "--script", eval_set, "--out", tmp_path / "new.evalset.json", *WORDS[:-1]) == 0
-    (warned,) = (
-        line for line in capsys.readouterr().err.splitlines() if "earlier" in line and "warning" in line
-    )
+    (warned,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: earlier"))
     assert all(word in warned for word in (": 2 in", "`events`", "'one'"))

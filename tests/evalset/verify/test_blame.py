@@ -160,6 +160,19 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
         assert found.also == ("agent_changed",), found
 
 
+def test_an_edit_that_a_threshold_lets_pass_is_told(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path]
+) -> None:
+    """With what it was and what it is; a golden that nobody edited passes without a word."""
+    place = EDITS["final response"][0]
+    run = _run(_edited(kept, tmp_path, place, lambda text: f"{text}!"), agent_folders["the same"])
+    assert run.passed
+    (told,) = run.edited
+    assert re.search(r"final response of turn 2 was edited.*: it was .*, now it is .*!", told)
+    same = _run(kept, agent_folders["the same"])
+    assert (same.passed, same.edited) == (True, ())
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("agent", CHANGED)
 def test_an_agent_that_changed_is_blamed_where_nothing_was_edited(
