@@ -105,11 +105,8 @@ async def scored(
     checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
-    divergence, edited = None, tuple[str, ...]()
-    if passed:
-        ours = [steps_of(turn) for turn in replay.turns]
-        edited = passed_edits(golden_of(each.case, each.recorded), each.recorded, ours)
-    elif not replay.unasked:
+    divergence, edited = None, _passed_edits(each, replay) if passed else ()
+    if not passed and not replay.unasked:
         compared = _compared(found, criteria, each)._replace(inner=inner)
         divergence, edited = await _verdict(each, expected, replay, compared, again, models=models)
     return RunResult(
@@ -127,6 +124,11 @@ async def scored(
         edited=edited,
         unasked=replay.unasked,
     )
+
+
+def _passed_edits(each: ReadyCase, replay: CaseReplay) -> tuple[str, ...]:
+    ours = [steps_of(turn) for turn in replay.turns]
+    return passed_edits(golden_of(each.case, each.recorded), each.recorded, ours)
 
 
 async def _verdict(
