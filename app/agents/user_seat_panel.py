@@ -10,13 +10,13 @@ import streamlit as st
 import evalset
 from app.agents.scenario_cases import AddScenario
 from app.forms.common_panel import not_used, place, problem
-from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import parse_json, write_json
 from app.forms.upload_panel import upload
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination
+from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext

@@ -11,8 +11,8 @@ from app.environment.data_frames import frame
 from app.environment.table_widgets import editor_state, height, is_new, problems
 from app.forms.common_panel import problem
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
-from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal, safe_label
+from app.live.model_names import model_problem
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.agent_config import SimulatedAgentConfig

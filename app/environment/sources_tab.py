@@ -23,11 +23,11 @@ from app.environment.sources import (
 )
 from app.environment.table_widgets import editor_state, height, is_new, look_at
 from app.forms.common_panel import not_used, problem
-from app.forms.model_names import model_problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import KeptInputs, slug
+from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked, with_tool
 from app.session.session_context import SessionContext

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
 
@@ -28,10 +27,9 @@ from app.forms.form_raw import (
 )
 from app.forms.form_reading import Path, name_in
 from app.forms.form_state import (
+    BY_PAGE,
     collect,
-    date_order,
     member_name,
-    picker_of,
     row_seed,
     rows_of,
     table_columns,
@@ -51,12 +49,11 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.safe_labels import Badge, literal, safe_label
+from app.forms.typed_in_language import example_date, in_words
 from app.forms.typed_json import is_number_with_comma, show_json
 from app.forms.value_shapes import name_problem
 from app.forms.widget_store import KeptInputs, slug
 
-_EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
-_LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
 LONG = 60
 """A longer text gets an input of several lines."""
 _HELP = 300
@@ -167,30 +164,9 @@ class FieldDrawer:
             )
 
     def _text(self, field: Field, text: str, place: InputPlace) -> None:
-        picker = picker_of(field, text)
         named = _named(field, place)
-        if picker == "date":
-            key = self._kept.widget(place.name, text or None, date.fromisoformat)
-            st.date_input(
-                **named,
-                value=None,
-                key=key,
-                format=date_order(st.context.locale),
-                on_change=self._on_change,
-                min_value=date.min,
-                max_value=date.max,
-            )
-        elif picker == "date-time":
-            key = self._kept.widget(place.name, text or None, _naive)
-            st.datetime_input(
-                **named,
-                value=None,
-                key=key,
-                format=date_order(st.context.locale),
-                on_change=self._on_change,
-                min_value=_EARLIEST,
-                max_value=_LATEST,
-            )
+        if isinstance(field, TextField) and field.format != "plain":
+            self._time(field, text, place)
         elif isinstance(field, TextField) and field.suggestions and not is_long(text):
             self._suggested(field, text, place)
         elif (isinstance(field, TextField) and field.is_long) or is_long(text):
@@ -198,6 +174,32 @@ class FieldDrawer:
         else:
             key = self._kept.widget(place.name, text, str)
             st.text_input(**named, key=key, on_change=self._on_change)
+
+    def _time(self, field: TextField, text: str, place: InputPlace) -> None:
+        """Draw a date or a time, and below it in words what was read. It is read and written as JSON does once it is left."""
+        example = example_date(self._kept.language)
+        st.text_input(
+            **_named(field, place),
+            key=self._kept.widget(place.name, text),
+            on_change=self._settle,
+            args=(field, text, place.name),
+            placeholder=example if field.format == "date" else f"{example} 09:30",
+        )
+        with _place("xxsmall"):
+            held = self._held(field, text, place.name)
+            if not held.unread and (words := in_words(held.text)):
+                st.caption(words)
+
+    def _held(self, field: TextField, text: str, name: str) -> RawText:
+        held = collect(self._kept, name, field, RawText(text=text))
+        return held if isinstance(held, RawText) else RawText(text=text)
+
+    def _settle(self, field: TextField, text: str, name: str) -> None:
+        """Write a date as JSON does, so that no one reads it in another language as another one."""
+        held = self._held(field, text, name)
+        if not held.unread:
+            self._kept.put(name, held.text)
+            self._kept.put(f"{name}{BY_PAGE}", held.text)
 
     def _suggested(self, field: TextField, text: str, place: InputPlace) -> None:
         now = str(self._kept.value(place.name, text) or "")
@@ -234,7 +236,11 @@ class FieldDrawer:
             label = f"{place.label} (text, number or JSON)"
             st.text_input(label, help=about, label_visibility=shown, key=key, on_change=self._on_change)
             with _place():
-                if is_number_with_comma(str(self._kept.value(name, text) or "")):
+                held = str(self._kept.value(name, text) or "")
+                read = collect(self._kept, place.name, field, RawJson(text=text))
+                if isinstance(read, RawJson) and read.unread:
+                    st.caption(f"Kept as text: {read.unread}.")
+                elif is_number_with_comma(held):
                     st.caption("Kept as text. A number is written with a point, for example 1250.50.")
         else:
             st.text_area(
@@ -586,10 +592,6 @@ def _named(field: Field, place: InputPlace) -> _Named:
         "help": _help(field),
         "label_visibility": "visible" if place.shows_label else "collapsed",
     }
-
-
-def _naive(text: str) -> datetime:
-    return datetime.fromisoformat(text.removesuffix("Z"))
 
 
 def _help(field: Field) -> str | None:

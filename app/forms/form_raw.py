@@ -37,10 +37,14 @@ _MOST_NAMED = 40
 
 
 class RawText(Value):
-    """The text of an input, also of one for a number: a browser's own input for numbers makes 30000 of `300,00`."""
+    """The text of an input, also of one for a number: a browser's own input for numbers makes 30000 of `300,00`.
+
+    `unread` says what to type instead, where that is no sure date or number in the browser's language.
+    """
 
     kind: Literal["text"] = "text"
     text: str
+    unread: str = ""
 
 
 class RawFlag(Value):
@@ -64,10 +68,11 @@ class RawConst(Value):
 
 
 class RawJson(Value):
-    """JSON as text: of a JSON field, or of a value that does not fit its field."""
+    """JSON as text: of a JSON field, or of a value that does not fit its field. Words that are `unread` are no number: see `RawText`."""
 
     kind: Literal["json"] = "json"
     text: str
+    unread: str = ""
 
 
 class RawNullable(Value):

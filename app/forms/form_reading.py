@@ -40,10 +40,11 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class FieldProblem(Value):
-    """What is wrong with one field; `path` leads to it from the form's value."""
+    """What is wrong with one field; `path` leads to it from the form's value. Where it `is_missing`, nothing was typed yet."""
 
     path: Path
     message: str
+    is_missing: bool = False
 
 
 _MOST_NAMED = 4
@@ -81,7 +82,7 @@ def _read(field: Field, raw: Raw, path: Path, problems: list[FieldProblem]) -> I
     """Yield the value, or nothing where it could not be read."""
     match raw:
         case RawText():
-            yield from _read_text(field, raw.text, path, problems)
+            yield from _read_text(field, raw, path, problems)
         case RawFlag():
             yield raw.on
         case RawChoice():
@@ -89,7 +90,7 @@ def _read(field: Field, raw: Raw, path: Path, problems: list[FieldProblem]) -> I
         case RawConst():
             yield field.value if isinstance(field, ConstField) else None
         case RawJson():
-            yield from _read_json(raw.text, path, problems, isinstance(field, JsonField) and field.is_open)
+            yield from _read_json(raw, path, problems, isinstance(field, JsonField) and field.is_open)
         case RawNullable():
             inner = field.inner if isinstance(field, NullableField) else field
             yield from iter([None]) if raw.is_null else _read(inner, raw.raw, path, problems)
@@ -104,13 +105,18 @@ def _read(field: Field, raw: Raw, path: Path, problems: list[FieldProblem]) -> I
             assert_never(raw)
 
 
-def _read_text(field: Field, text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+def _read_text(field: Field, raw: RawText, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+    text, is_missing = raw.text, not raw.text.strip()
+    if raw.unread:
+        problems.append(FieldProblem(path=path, message=raw.unread))
+        return
     if isinstance(field, NumberField):
         yield from _read_number(field, text, path, problems)
         return
     if isinstance(field, TextField) and not is_format(field, text):
         example = "2025-12-31" if field.format == "date" else "2025-12-31T09:30:00Z"
-        problems.append(FieldProblem(path=path, message=f"enter a {field.format}, for example {example}"))
+        message = f"enter a {field.format}, for example {example}"
+        problems.append(FieldProblem(path=path, message=message, is_missing=is_missing))
         return
     yield text
 
@@ -122,7 +128,9 @@ def _read_number(
     if number is None or (field.is_integer and number != int(number)):
         wanted = "enter a whole number" if field.is_integer else "enter a number"
         more = ", for example 1250" if field.is_integer else " with a point, for example 1250.50"
-        problems.append(FieldProblem(path=path, message=f"{wanted}{more if text.strip() else ''}"))
+        is_missing = not text.strip()
+        message = wanted if is_missing else f"{wanted}{more}"
+        problems.append(FieldProblem(path=path, message=message, is_missing=is_missing))
         return
     yield int(number) if field.is_integer else number
 
@@ -132,19 +140,18 @@ def _read_choice(
 ) -> Iterable[JsonValue]:
     options = field.options if isinstance(field, ChoiceField) else ()
     if index is None or not 0 <= index < len(options):
-        problems.append(FieldProblem(path=path, message="choose one of the values"))
+        problems.append(FieldProblem(path=path, message="choose one of the values", is_missing=True))
         return
     yield options[index]
 
 
-def _read_json(text: str, path: Path, problems: list[FieldProblem], is_open: bool) -> Iterable[JsonValue]:
+def _read_json(raw: RawJson, path: Path, problems: list[FieldProblem], is_open: bool) -> Iterable[JsonValue]:
     try:
-        yield parse_any(text) if is_open else parse_json(text)
+        yield raw.text.strip() if raw.unread else parse_any(raw.text) if is_open else parse_json(raw.text)
     except TypedJsonError as error:
-        is_empty = is_open and not text.strip()
-        problems.append(
-            FieldProblem(path=path, message="enter a text, a number or JSON" if is_empty else str(error))
-        )
+        is_missing = not raw.text.strip()
+        message = "enter a text, a number or JSON" if is_open and is_missing else str(error)
+        problems.append(FieldProblem(path=path, message=message, is_missing=is_missing))
 
 
 def _read_rows(
@@ -197,8 +204,9 @@ def _read_named(
     for at, row in enumerate(rows):
         name = name_in(row)
         if not name.strip() or name in names:
-            message = f"another field is named {name}" if name.strip() else "enter a name"
-            problems.append(FieldProblem(path=(*path, "", at), message=message))
+            is_missing = not name.strip()
+            message = "enter a name" if is_missing else f"another field is named {name}"
+            problems.append(FieldProblem(path=(*path, "", at), message=message, is_missing=is_missing))
             continue
         names.add(name)
         if isinstance(row, RawObject) and isinstance(item, ObjectField):

@@ -1,13 +1,12 @@
 """Reads what the inputs of a form hold now, drawn in this run or not.
 
 An input is called after the way to its field: `order.lines:0.qty`. A colon begins what is no field: `:null` and
-`:given` are switches, `:kind` chooses a variant, `:rows` lists the rows of an array, `:others` is an array of fields that no schema names. JSON by hand begins with
+`:given` are switches, `:kind` chooses a variant, `:by_page` is what the page has put there, `:rows` lists the rows of an array, `:others` is an array of fields that no schema names. JSON by hand begins with
 `json:`.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import assert_never
 
 from app.forms.form_raw import (
@@ -29,34 +28,18 @@ from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
     Field,
+    JsonField,
     NullableField,
+    NumberField,
     ObjectField,
     TextField,
     UnionField,
 )
+from app.forms.typed_in_language import number_problem, read_date, read_time
 from app.forms.widget_store import KeptInputs, slug
 
-_YEAR_FIRST, _DAY_FIRST, _DOTS, _MONTH_FIRST = "YYYY-MM-DD", "DD/MM/YYYY", "DD.MM.YYYY", "MM/DD/YYYY"
-_LANGUAGES = {
-    **dict.fromkeys(
-        ("zh", "ja", "ko", "hu", "lt", "sv", "fa", "mn", "ne", "dz", "eu", "si", "af"), _YEAR_FIRST
-    ),
-    **dict.fromkeys(
-        ("de", "ru", "pl", "cs", "da", "fi", "nb", "nn", "no", "tr", "uk", "be", "ro", "bg"), _DOTS
-    ),
-    **dict.fromkeys(
-        ("sk", "hr", "sl", "sr", "bs", "mk", "et", "lv", "is", "kk", "az", "hy", "ka", "he"), _DOTS
-    ),
-    "nl": "DD-MM-YYYY",
-}
-"""How dates are written in a language, as Unicode's CLDR says; all others write the day first, with slashes."""
-_REGIONS = {
-    **dict.fromkeys(("en", "en-us", "en-ph", "en-pr", "es-us", "es-pr", "es-pa"), _MONTH_FIRST),
-    **dict.fromkeys(("en-ca", "fr-ca", "en-za", "en-se"), _YEAR_FIRST),
-    **dict.fromkeys(("zh-hk", "zh-mo", "zh-sg"), _DAY_FIRST),
-    **dict.fromkeys(("fr-ch", "it-ch", "en-ch", "en-de", "en-at"), _DOTS),
-}
-"""Where a region writes them in another way than its language."""
+BY_PAGE = ":by_page"
+"""Ends the name under which is kept what the page has put into an input itself."""
 
 
 def member_name(name: str, member: str) -> str:
@@ -108,37 +91,11 @@ def _is_nested(field: Field) -> bool:
     return isinstance(inner, (ArrayField, ObjectField, UnionField))
 
 
-def date_order(locale: str | None) -> str:
-    """Return how dates are written where a browser's language, such as `en-US`, is used; year first where none is known."""
-    tag = (locale or "").lower()
-    if not tag:
-        return _YEAR_FIRST
-    return _REGIONS.get(tag) or _LANGUAGES.get(tag.partition("-")[0], _DAY_FIRST)
-
-
-def picker_of(field: Field, text: str) -> str:
-    """Return which picker can show a time without changing how it is written; empty where none can."""
-    if not isinstance(field, TextField) or field.format == "plain":
-        return ""
-    if not text:
-        return field.format
-    try:
-        if field.format == "date":
-            return "date" if date.fromisoformat(text).isoformat() == text else ""
-        plain = text.removesuffix("Z")
-        at = datetime.fromisoformat(plain)
-    except ValueError:
-        return ""
-    # The picker knows minutes and no zones: a time with more to it stays a text.
-    kept_as_is = plain != text and at.isoformat() == plain and at.tzinfo is None
-    return "date-time" if kept_as_is and not (at.second or at.microsecond) else ""
-
-
 def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noqa: PLR0911 - one arm for each kind
     """Return what the inputs of a field hold; `seed` is what they held at first."""
     match seed:
         case RawText():
-            return RawText(text=_text(kept, name, field, seed.text))
+            return _text(kept, name, field, seed)
         case RawFlag():
             return RawFlag(on=bool(kept.value(name, seed.on)))
         case RawChoice():
@@ -146,7 +103,7 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
         case RawConst():
             return seed
         case RawJson():
-            return RawJson(text=str(kept.value(f"json:{name}", seed.text) or ""))
+            return _json(kept, f"json:{name}", field, seed)
         case RawNullable():
             inner = field.inner if isinstance(field, NullableField) else field
             is_null = bool(kept.value(f"{name}:null", seed.is_null))
@@ -164,12 +121,28 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
             assert_never(seed)
 
 
-def _text(kept: KeptInputs, name: str, field: Field, seed: str) -> str:
-    held = kept.value(name, seed)
-    text = "" if held is None else str(held)
-    if text and picker_of(field, seed) == "date-time":
-        return text.removesuffix("Z") + "Z"
-    return text
+def _text(kept: KeptInputs, name: str, field: Field, seed: RawText) -> RawText:
+    """Return what an input holds; dates are read in the browser's language, as they were typed there."""
+    text = str(kept.value(name, seed.text) or "")
+    if not _is_typed(kept, name, text, seed.text):
+        return RawText(text=text)
+    if isinstance(field, NumberField):
+        return RawText(text=text, unread=number_problem(text, kept.language))
+    if isinstance(field, TextField) and field.format != "plain":
+        read = (read_date if field.format == "date" else read_time)(text, kept.language)
+        return RawText(text=read.text or text, unread=read.problem)
+    return RawText(text=text)
+
+
+def _json(kept: KeptInputs, name: str, field: Field, seed: RawJson) -> RawJson:
+    text = str(kept.value(name, seed.text) or "")
+    is_typed = isinstance(field, JsonField) and field.is_open and _is_typed(kept, name, text, seed.text)
+    return RawJson(text=text, unread=number_problem(text, kept.language) if is_typed else "")
+
+
+def _is_typed(kept: KeptInputs, name: str, text: str, seed: str) -> bool:
+    """Return whether a person typed a text: what the page itself writes is always read as JSON writes it."""
+    return bool(text.strip()) and text not in {seed, kept.value(f"{name}{BY_PAGE}")}
 
 
 def _union(kept: KeptInputs, name: str, field: Field, seed: RawUnion) -> Raw:

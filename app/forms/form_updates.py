@@ -23,14 +23,13 @@ from app.forms.form_raw import (
     RawText,
     RawUnion,
 )
-from app.forms.form_state import member_name, rows_of
+from app.forms.form_state import BY_PAGE, member_name, rows_of
 from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
     Field,
     NullableField,
     ObjectField,
-    TextField,
     UnionField,
 )
 from app.forms.widget_store import KeptInputs
@@ -64,7 +63,10 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
         return
     match now, then:
         case (RawText(), RawText()):
-            yield _text(name, field, now.text, then.text)
+            if is_long(now.text) != is_long(then.text):
+                raise _OtherInputsError
+            yield name, then.text
+            yield f"{name}{BY_PAGE}", then.text
         case (RawFlag(), RawFlag()):
             yield name, then.on
         case (RawChoice(), RawChoice()):
@@ -73,16 +75,9 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
             return
         case (RawJson(), RawJson()) if is_long(now.text) == is_long(then.text):
             yield f"json:{name}", then.text
+            yield f"json:{name}{BY_PAGE}", then.text
         case _:
             yield from _inside(kept, name, field, now, then)
-
-
-def _text(name: str, field: Field, now: str, then: str) -> Move:
-    """A date has a picker of its own kind, and a long text an input of several lines."""
-    is_time = isinstance(field, TextField) and field.format != "plain"
-    if is_time or is_long(now) != is_long(then):
-        raise _OtherInputsError
-    return name, then
 
 
 def _inside(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:

@@ -111,14 +111,15 @@ class SchemaForm:
         """Draw the form.
 
         Args:
-            tried: Somebody wanted to send it, so that empty inputs are named too.
+            tried: Somebody wanted to send it, so that empty inputs are named too. What was typed and cannot be read is always named.
             misfits: Where the value breaks its schema: each is said at its field.
             live: Draw the page anew with each input that is left.
             marks: Where the value of a field comes from.
             on_remove: Is called with the way to a field that is to be removed; without it none can be.
         """
         reading = self.reading()
-        notes = _by_path(reading.problems if tried else (), misfits)
+        wrong = [problem for problem in reading.problems if tried or not problem.is_missing]
+        notes = _by_path(wrong, misfits)
         place = InputPlace(self.input_name, (), "Kind of value" if self._field.kind == "union" else "Value")
         drawer = FieldDrawer(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
         drawer.draw(self._field, self._seed(), place)

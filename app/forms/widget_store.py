@@ -122,6 +122,11 @@ class KeptInputs:
         """The owner as it stands in widgets' keys, and the name of what is kept among the drafts."""
         return self._owner
 
+    @property
+    def language(self) -> str | None:
+        """The language of the browser in which they are filled in, such as `en-US`; None where it has not said."""
+        return st.context.locale
+
     def key(self, name: str) -> str:
         """Return the key of the widget with this name."""
         return f"{name}_{self._end}"

@@ -15,10 +15,10 @@ from app.evalsets.run.adk_eval_jobs import TOLERANT, check_metrics
 from app.evalsets.set_facts import environment_of
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
-from app.forms.model_names import model_problem, variables_set
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
+from app.live.model_names import model_problem, variables_set
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
 from evalset.eval_config.config_checks import Flaw, check
 from evalset.eval_config.config_edits import (

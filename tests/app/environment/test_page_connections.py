@@ -12,7 +12,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from app.forms.model_names import model_problem
+from app.live.model_names import model_problem
 from simulator.environment.declared_tools import DeclaredTool
 from tests.app.environment.shaped import CANCEL, Shaped
 from tests.app.page_driver import HOSTILE, Tab

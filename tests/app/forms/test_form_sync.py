@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import date
 from typing import Any
 
 import pytest
@@ -154,36 +153,66 @@ def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then()
     assert parse_json(page.text) == {**FIRST, "name": "Bob"}
 
 
-@pytest.mark.long
+TYPED = {
+    "day": {"type": "string", "format": "date"},
+    "at": {"type": "string", "format": "date-time"},
+    "count": {"type": "integer"},
+    "total": {"type": "number"},
+    "any": {},
+}
+
+
 @pytest.mark.parametrize(
-    ("locale", "order"),
+    ("locale", "name", "typed", "value", "words"),
     [
-        (None, "YYYY-MM-DD"),
-        ("en-US", "MM/DD/YYYY"),
-        ("en", "MM/DD/YYYY"),
-        ("en-GB", "DD/MM/YYYY"),
-        ("en-NL", "DD/MM/YYYY"),
-        ("fr-FR", "DD/MM/YYYY"),
-        ("de-DE", "DD.MM.YYYY"),
-        ("fr-CH", "DD.MM.YYYY"),
-        ("nl-NL", "DD-MM-YYYY"),
-        ("en-CA", "YYYY-MM-DD"),
-        ("zh-CN", "YYYY-MM-DD"),
-        ("zh-HK", "DD/MM/YYYY"),
+        ("de-DE", "day", "2.12.2026", "2026-12-02", "Wednesday, 2 December 2026"),
+        ("de-DE", "day", " 2026-11-03", "2026-11-03", "Tuesday, 3 November 2026"),
+        ("en-GB", "day", "3/4/2026", "2026-04-03", "Friday, 3 April 2026"),
+        ("en-US", "day", "3/4/2026", "2026-03-04", "Wednesday, 4 March 2026"),
+        ("en-US", "day", "25/12/2026", "2026-12-25", "Friday, 25 December 2026"),
+        (None, "day", "3/4/2026", None, "Write 2026-03-04 or 2026-04-03"),
+        ("de-DE", "day", "31.2.2026", None, "does not exist"),
+        ("de-DE", "day", "3.11.26", None, "four digits, for example 31.12.2026"),
+        ("en-US", "day", "20261103", None, "for example 12/31/2026"),
+        ("de-DE", "at", "3.11.2026 9:30", "2026-11-03T09:30:00Z", "Tuesday, 3 November 2026, 09:30 UTC"),
+        ("de-DE", "at", "3.11.2026", None, "enter a date and a time"),
+        ("de-DE", "total", "1.250", None, "Write 1250 or 1.25"),
+        ("de-DE", "count", "25.000", None, "Write 25000 or 25"),
+        ("en-US", "total", "1,250", None, "Write 1250 or 1.25"),
+        ("de-DE", "total", "1.125", None, "Write 1125 or 1.1250"),
+        ("de-DE", "total", "0.125", 0.125, ""),
+        ("de-DE", "total", "1250.50", 1250.5, ""),
+        ("de-CH", "total", "1.250", 1.25, ""),
+        ("en-US", "total", "1.250", 1.25, ""),
+        ("de-DE", "any", "12.500", "12.500", "Write 12500 or 12.5"),
+        ("en-US", "any", "12.500", 12.5, ""),
     ],
 )
-def test_a_date_is_shown_in_the_order_of_the_browsers_language_and_kept_with_the_year_first(
-    monkeypatch: pytest.MonkeyPatch, locale: str | None, order: str
+def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917 - one for each column
+    monkeypatch: pytest.MonkeyPatch, locale: str | None, name: str, typed: str, value: Any, words: str
 ) -> None:
-    """Whatever order is shown, the value is that of a JSON schema."""
+    """The form says at once what was read, or what to write instead; the text has it as JSON does, and no value that nobody meant."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: locale))
-    fields = {"day": {"type": "string", "format": "date"}}
-    page = Both({"type": "object", "properties": fields, "required": ["day"]}, {"day": "2026-01-02"})
-    (field,) = page.tab.date_input
-    assert field.proto.format == order
-    field.set_value(date(2026, 3, 5))
-    page.run()
-    assert json.loads(page.tab.text_area[0].value or "") == {"day": "2026-03-05"}
+    first = {"day": "2026-01-02", "at": "2026-01-02T03:04:05Z", "count": 7, "total": 1.375, "any": 1.375}
+    schema: Any = {"type": "object", "properties": {name: TYPED[name]}, "required": [name]}
+    page = Both(schema, {name: first[name]})
+    assert json.loads(page.text) == {name: first[name]}
+    page.fill(name, typed).run()
+    assert json.loads(page.text) == ({} if value is None else {name: value})
+    shown = [*(one.value for one in page.tab.caption), *(one.value for one in page.tab.text)]
+    assert not words or any(words in one for one in shown)
+    page.type(json.dumps({name: first[name]}))
+    assert json.loads(page.run().text) == {name: first[name]}
+
+
+def test_a_date_that_was_typed_is_the_same_in_another_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written as JSON does once its field is left, for whoever opens the form next."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "en-GB"))
+    schema: Any = {"type": "object", "properties": {"day": TYPED["day"]}, "required": ["day"]}
+    page = Both(schema, {"day": "2026-01-02"}).fill("day", "3/4/2026")
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "en-US"))
+    again = Both(schema, {"day": "2026-01-02"}, page.drafts)
+    assert (again.input("day").value, json.loads(again.text)) == ("2026-04-03", {"day": "2026-04-03"})
 
 
 def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
