@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard, assert_never
 import streamlit as st
 from pydantic import JsonValue
 
+from app.decision.adk_words import quotes
 from app.decision.agent_turn import TRANSFER, TurnInputs
 from app.decision.call_arguments import CallArguments
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
@@ -101,6 +102,14 @@ def _last_message(inputs: TurnInputs) -> None:
         return
     parts = contents[-1].get("parts")
     with st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
+        quoted = quotes(parts)
+        if quoted is None:
+            draw_parts(parts, inputs.kept.key("last"))
+            return
+        for who, words in quoted:
+            st.caption(safe_label(who, _WHO))
+            st.text(literal(words))
+    with st.expander("Last message as the agent gets it", type="compact", key=inputs.kept.key("last_raw")):
         draw_parts(parts, inputs.kept.key("last"))
 
 
@@ -398,6 +407,7 @@ def _are_parts(value: JsonValue) -> TypeGuard[list[JsonObject]]:
 # Shows a model request exactly: the instruction, the conversation, the tools and every setting.
 
 
+_WHO = 90
 _CALL = "function_call"
 _RESPONSE = "function_response"
 

@@ -9,6 +9,7 @@ import streamlit as st
 from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
+from app.decision.adk_words import is_own_question
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
@@ -20,6 +21,7 @@ from app.decision.request_panel import (
     buttons,
     choice,
     decision_head,
+    details,
     editor,
     heading,
     may_have_run,
@@ -32,7 +34,7 @@ from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.field_widgets import problem_line
-from app.forms.form_reading import incomplete
+from app.forms.form_reading import incomplete, place_in_words
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import FormResult, schema_form
 from app.forms.upload_panel import attach, attached
@@ -151,7 +153,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroun
         value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
         if not answer.is_sure and (blanks := unsure_of(request.draft_blanks, request.draft, value).blanks):
             not_ready(
-                f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(blanks)}."
+                f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(map(place_in_words, blanks))}."
             )
             return None
         answers.append(AnswerRequest(key=request.key, answer=answer))
@@ -219,8 +221,12 @@ def _confirmation(kept: KeptInputs, call: OpenCall) -> Confirm | None:
     original = _object(call.arguments, "originalFunctionCall")
     asked = _object(call.arguments, "toolConfirmation")
     heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
-    st.text(literal(str(asked.get("hint") or "Allow this tool to run?")))
+    hint = str(asked.get("hint") or "")
+    is_plain = not hint or is_own_question(hint)
+    st.text(literal("Allow this tool to run?" if is_plain else hint))
     arguments(original.get("args"))
+    if is_plain:
+        details("Text from ADK", hint)
     with place():
         payload, ready = _payload(kept, asked.get("payload"))
     with buttons() as above:

@@ -13,6 +13,8 @@ from app.decision.ready_answers import keep_typed_text, newer_against_typed, tak
 from app.decision.ready_answers_panel import difference_lines
 from app.decision.request_panel import misfit_list, not_ready
 from app.decision.tool_answer import ARE_RIGHT, ToolInputs
+from app.forms.common_panel import place
+from app.forms.form_reading import place_in_words
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError
 from app.forms.widget_store import KeptInputs
@@ -95,8 +97,9 @@ def _offline_or_made(
             asks = _ask_button(
                 inputs, settings.simulation_model, again=is_model or bool(request.draft_problem)
             )
-    if drawn := [blank for blank in request.draft_blanks if blank.drawn]:
-        drawn_places(drawn)
+    with place():
+        if drawn := [blank for blank in inputs.doubtful if blank.drawn]:
+            drawn_places(drawn)
     way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
     if request.draft_blanks:
         st.checkbox(
@@ -167,13 +170,14 @@ class WayOut(NamedTuple):
 
 
 def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
-    """Draw the blanks of a draft, with the ways out beside them."""
-    blanks = [blank for blank in inputs.request.draft_blanks if not blank.drawn]
+    """Draw the blanks of a draft that no one has filled in, with the ways out beside them."""
+    blanks = [blank for blank in inputs.doubtful if not blank.drawn]
     with st.container(gap="xsmall", key="draft_guess"):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            st.badge("Guess", icon=":material/help:", color="orange")
-            st.caption("No source for:", width="content")
-            _places(blanks, ":material/check_box_outline_blank:", "orange")
+            if blanks:
+                st.badge("Guess", icon=":material/help:", color="orange")
+                st.caption("No source for:", width="content")
+                _places(blanks, ":material/check_box_outline_blank:", "orange")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             asks = _ask(inputs, settings.simulation_model)
             st.button(
@@ -210,8 +214,8 @@ def _open_or_close(kept: KeptInputs) -> None:
 
 
 def blank_words(blank: Blank) -> str:
-    """Name a blank by its path and its type; safe in a label."""
-    path = safe_label(blank.path, _LONGEST_PATH)
+    """Name a blank as the form labels it, with its type; safe in a label."""
+    path = safe_label(place_in_words(blank.path), _LONGEST_PATH)
     return f"{path} ({blank.kind})" if blank.kind else path
 
 

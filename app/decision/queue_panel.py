@@ -55,11 +55,16 @@ def waiting(view: SimulationView) -> tuple[QueueEntry, ...]:
     ]
     unanswered = sum(not call.answered for call in view.session.open_calls)
     query = (
-        [QueueEntry(key="query", words="Send another message" if unanswered else "Next message")]
+        [QueueEntry(key=next_query(view), words="Send another message" if unanswered else "Next message")]
         if calls
         else []
     )
     return (*calls[:unanswered], *query, *calls[unanswered:])
+
+
+def next_query(view: SimulationView) -> str:
+    """Name the next query: another one in each turn, so that who chose it once sees first what the next turn leaves open."""
+    return f"query {len(view.session.turns)}"
 
 
 class Queue:

@@ -17,7 +17,7 @@ from app.forms.widget_store import DraftStore, KeptInputs, slug
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.drafts.blanks import is_guess
+from simulator.environment.drafts.blanks import Blank, is_guess, still_blank
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
@@ -298,6 +298,19 @@ class ToolInputs:
             return check(self._value(), self.request.response_schema)
         except NotReadyError:
             return ()
+
+    @property
+    def doubtful(self) -> tuple[Blank, ...]:
+        """The blanks and uncertain values of the draft that the answer still has as they were; none once a person vouches for them."""
+        blanks = self.request.draft_blanks
+        if not blanks or self.kept.value(ARE_RIGHT, initial=False):
+            return ()
+        try:
+            given = seen_of(self.outcome())
+        except NotReadyError:
+            return blanks
+        left = still_blank([blank.path for blank in blanks], self.request.draft, given)
+        return tuple(blank for blank in blanks if blank.path in left)
 
     def is_draft(self) -> bool:
         """Return whether the answer is the draft as it was offered."""

@@ -178,7 +178,7 @@ def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
     if request.response_schema is not None:
         badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
     if inputs.is_draft():
-        return [*badges, _GUESS if is_guess(request.draft_blanks) else ("draft", "", "gray")]
+        return [*badges, _GUESS if is_guess(inputs.doubtful) else ("draft", "", "gray")]
     offer = inputs.offer()
     if offer is not None:
         return [*badges, (safe_label(offer.title, 28), "", "violet")]

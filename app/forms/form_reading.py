@@ -35,6 +35,7 @@ from app.forms.form_tree import (
 )
 from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_number, parse_object
 from simulator.base.frozen_value import Value
+from simulator.environment.expressions import json_paths
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -62,6 +63,15 @@ def way_in_words(path: Path) -> str:
     """Name what a path leads to; rows are counted from 1."""
     names = (str(name + 1) if isinstance(name, int) else name for name in path)
     return " \u203a ".join(filter(None, names))
+
+
+def place_in_words(place: str) -> str:
+    """Name a place such as `$.items[0].kind` as a form labels it; `$` is the whole response, and what is no path stays as it is."""
+    try:
+        steps = json_paths.parse(place).steps
+    except json_paths.PathError:
+        return place
+    return way_in_words(tuple(step for step in steps if isinstance(step, (int, str)))) or "the whole response"
 
 
 class FormReading(Value):

@@ -13,8 +13,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
+from app.decision.adk_words import quotes
 from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
 from app.decision.golden_candidate import ANOTHER_WAY
+from app.decision.queue_panel import waiting
 from simulator.facts import CodeAnswered, ModelAnswered
 from simulator.scripts import Script
 from simulator.scripts.script_lines import AgentMove
@@ -202,6 +204,12 @@ def test_a_person_hands_over_to_another_agent() -> None:
     with played(agent=agent_of(sub_agents=[other])) as simulation:
         page = Deciding(simulation).choose("kind_", "Transfer").choose("target_", "other").press("accept_")
         assert simulation.pending[0].agent == "other"
+        quoted = quotes(simulation.pending[0].contents[-1]["parts"])
+        assert quoted is not None
+        assert ["[clerk]" in who for who, _ in quoted] == [True]
+        assert [words for _, words in quoted] == ["{'result': None}"]
+        assert "QUOTED" not in "".join(text.value for text in page.tab.text[:1])
+        assert "QUOTED" in page.shown()
         page.type("say_", "I am the other.").press("accept_")
         assert simulation.session.history[-1].agent == "other"
 
@@ -394,18 +402,32 @@ def test_a_confirmation_is_given_or_refused() -> None:
     Meanwhile it does not lock the session: something else can be asked.
     """
     plain = FunctionTool(plain_wipe, require_confirmation=True)
-    for button, waiting in (("confirm_", ["plain_wipe"]), ("reject_", [])):
+    for button, left in (("confirm_", ["plain_wipe"]), ("reject_", [])):
         with _confirmed(plain, "plain_wipe") as simulation:
             page = Deciding(simulation)
             assert '{"what": "disk"}' in page.shown()
+            first, *others = [text.value for text in page.tab.text]
+            assert ("ToolConfirmation" in first, "ToolConfirmation" in str(others)) == (False, True)
             page.press(button)
-            assert [request.tool_name for request in simulation.pending] == waiting
-            assert (simulation.session.state is SessionState.COMPLETED) == (not waiting)
+            assert [request.tool_name for request in simulation.pending] == left
+            assert (simulation.session.state is SessionState.COMPLETED) == (not left)
     with _confirmed(plain, "plain_wipe") as simulation:
-        page = Deciding(simulation).choose("waiting_", "query").type("again_text", "Never mind.")
+        page = Deciding(simulation).choose("waiting_", "query 1").type("again_text", "Never mind.")
         page.press("accept_")
         queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]
         assert queries == [QUERY, "Never mind."]
+
+
+def test_what_a_turn_leaves_open_is_shown_though_the_turn_before_ended_with_a_message() -> None:
+    """Who sent another message in place of an answer sees the new confirmation first."""
+    plain = FunctionTool(plain_wipe, require_confirmation=True)
+    turns = ([call("plain_wipe", what="disk")], [say("Well.")], [call("plain_wipe", what="tape")])
+    with played(*turns, agents="model", tools=[plain]) as simulation:
+        page = Deciding(simulation).choose("waiting_", "query 1").type("again_text", "Wait.").press("accept_")
+        page.choose("waiting_", "query 2").type("again_text", "Now.").press("accept_")
+        assert [entry.key for entry in waiting(simulation.view())][-1] == "query 3"
+        assert page.text("waiting_") != "query 3"
+        assert "Allow this tool to run?" in page.shown()
 
 
 def test_the_reply_of_the_golden_is_used() -> None:
@@ -418,7 +440,7 @@ def test_the_reply_of_the_golden_is_used() -> None:
         Deciding(simulation, golden=case).press("golden_use")
         assert [request.tool_name for request in simulation.pending] == ["plain_wipe"]
     with _confirmed(plain, "plain_wipe") as simulation:
-        page = Deciding(simulation, golden=case).choose("waiting_", "query").press("golden_edit")
+        page = Deciding(simulation, golden=case).choose("waiting_", "query 1").press("golden_edit")
         assert page.text("again_text") == "Never mind."
         page.press("golden_use")
         queries = [entry.content for entry in simulation.session.history if entry.type == "user_query"]

@@ -19,6 +19,7 @@ from google.genai import types
 from pydantic import BaseModel, JsonValue
 
 from app.decision.pasted_examples import read_example, take_example
+from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError
 from app.live.player_names import NO_MODEL
 from simulator.environment.recordings.recorded_calls import ObservedCall
@@ -259,6 +260,40 @@ def guessed(page: Deciding) -> bool:
     return "Guess" in badges(page)
 
 
+def test_a_blank_is_no_guess_any_more_once_it_is_filled_in_or_said_to_be_right() -> None:
+    """It is named as the form labels it; the other fields stay listed until they are filled in too."""
+    with deciding("find_customer").simulation as simulation:
+        page = Deciding(simulation)
+        assert guessed(page)
+        assert not any("$" in text for text in badges(page).splitlines())
+        page.type("form:response.points", "3").run()
+        assert not guessed(page)
+        assert "points (integer)" not in badges(page)
+        assert guessed(page.press("reset_"))
+        assert not guessed(page.choose("are_right", True))
+    look = asked([call("look_up", word="ada")], tools=[look_up])
+    with look as simulation:
+        page = Deciding(simulation)
+        assert "result (string)" in badges(page)
+        page.type("response_", '{"rank": 1}').run()
+        assert not guessed(page)
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("$", "the whole response"),
+        ("$.result", "result"),
+        ("$.items[0].kind", "items \u203a 1 \u203a kind"),
+        ('$["a b"]', "a b"),
+        ("$.a[", "$.a["),
+    ],
+)
+def test_a_place_is_named_as_the_form_labels_it(place: str, words: str) -> None:
+    """Rows are counted from 1; what is no path stays as it is."""
+    assert place_in_words(place) == words
+
+
 @pytest.mark.long
 def test_a_draft_from_the_code_names_its_file_and_line() -> None:
     """Nothing is blank, so there is nothing to ask for; the code's other outcome stands among the candidates."""
@@ -307,7 +342,7 @@ def test_all_drafts_are_accepted_together_only_without_a_blank() -> None:
     calls = [call("greet", whom="Bo"), call("find_customer", customer_id="C-1")]
     with asked(calls, tools=[find_customer, greet]) as simulation:
         page = Deciding(simulation).press("accept_all")
-        assert "$.points" in page.shown()
+        assert "blank at points." in page.shown()
         assert not answers(simulation)
         simulation.answer(simulation.pending[1], {"email": "a@b.c", "points": 7}, wait=PATIENCE)
         assert Deciding(simulation).press("accept_").shown()
