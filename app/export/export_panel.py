@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import streamlit as st
 
 from app.export.dataset_panel import DatasetView, WriteDataset, dataset_export
-from app.export.export_case import Exportable, ExportForm, ExportResult, TraceForm, outline, whole_path
+from app.export.export_case import (
+    CallLine,
+    Exportable,
+    ExportForm,
+    ExportResult,
+    TraceForm,
+    outline,
+    whole_path,
+)
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
@@ -31,6 +39,9 @@ if TYPE_CHECKING:
 
 
 DrawsDivergence: TypeAlias = Callable[["Divergence"], None]
+
+_LETTER, _WIDEST = 8, 320
+"""In pixels: a letter of a table, and the widest column of names."""
 
 _LINES = (
     "Add these lines to the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the "
@@ -419,6 +430,11 @@ def _case(view: str, shown: ExportView) -> None:
         _outline(shown.result)
 
 
+def _name_width(calls: Sequence[CallLine]) -> int:
+    """Return how wide a column of tool names is, in pixels: each is whole, and what is behind it is scrolled to."""
+    return min(max(len(call.tool) for call in calls) * _LETTER + _LETTER * 4, _WIDEST)
+
+
 def _outline(result: Exportable) -> None:
     """Show a case turn by turn; every text in it comes from outside."""
     for number, turn in enumerate(outline(result.case), start=1):
@@ -431,7 +447,7 @@ def _outline(result: Exportable) -> None:
                 st.dataframe(
                     [call.model_dump() for call in turn.calls],
                     hide_index=True,
-                    column_config={"tool": st.column_config.TextColumn(width="small")},
+                    column_config={"tool": st.column_config.TextColumn(width=_name_width(turn.calls))},
                     alt="Tool calls of the turn with their responses",
                 )
             st.caption("Agent")

@@ -32,8 +32,9 @@ def add_field(
         on_add: Is called with the way to an object, and the name and the first value of its new field; says whether it was added.
     """
     kinds, ways = list(FIRST_VALUES), list(objects)
-    with st.popover("Add field", icon=":material/add:", type="tertiary", key=kept.key(f"{form}:add_menu")):
-        st.text_input("Field name", key=kept.widget(f"{form}:add_name", ""), on_change="ignore")
+    menu = st.popover("Add field", icon=":material/add:", type="tertiary", key=kept.key(f"{form}:add_menu"))
+    with menu, st.form(kept.key(f"{form}:add_form"), border=False):  # Enter in the field adds it
+        st.text_input("Field name", key=kept.widget(f"{form}:add_name", ""))
         with place():
             if kept.value(f"{form}:add_tried"):
                 wrong = name_problem(_name(kept, form), objects[_to(kept, form, ways)])
@@ -42,7 +43,7 @@ def add_field(
         if len(ways) > 1:
             key = kept.widget(f"{form}:add_where", 0)
             st.selectbox("Add to", range(len(ways)), key=key, format_func=lambda number: _words(ways[number]))
-        st.button(
+        st.form_submit_button(
             "Add",
             key=kept.key(f"{form}:add_now"),
             icon=":material/add:",

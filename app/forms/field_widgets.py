@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.forms.common_panel import badge
 from app.forms.common_panel import place as _place
@@ -393,18 +394,22 @@ class FieldDrawer:
     def _column_menu(self, field: Field, seed: RawArray, array: str, columns: Sequence[str]) -> None:
         """Draw the way to add a column; the menu closes when it has one more."""
         name, tried = f"{array}:column", f"{array}:column_tried"
-        with st.popover(
+        menu = st.popover(
             "Add column",
             icon=":material/add:",
             type="tertiary",
             key=self._kept.key(f"{array}:column_menu{len(columns)}"),
-        ):
-            st.text_input("Column name", key=self._kept.widget(name, ""), on_change="ignore")
+        )
+        with (
+            menu,
+            st.form(self._kept.key(f"{array}:column_form"), border=False),
+        ):  # Enter in the field adds it
+            st.text_input("Column name", key=self._kept.widget(name, ""))
             with _place():
                 wrong = name_problem(str(self._kept.value(name) or ""), columns)
                 if wrong and self._kept.value(tried):
                     problem_line(wrong)
-            st.button(
+            st.form_submit_button(
                 "Add column",
                 key=self._kept.key(f"{array}:column_add"),
                 icon=":material/add:",
@@ -517,9 +522,11 @@ class FieldDrawer:
         array = f"{place.name}:others"
         rows = rows_of(self._kept, array, seed)
         for at, row in enumerate(rows):
-            with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+            with self._line(f"{array}:{row}"):
                 self._other(field, row_seed(field, seed, row), f"{array}:{row}", (*place.path, "", at))
                 self._remove_button("field", array, rows, row)
+        if self._on_remove is not None:  # where fields can be removed, "Add field" stands below the form
+            return
         st.button(
             "Add name and value",
             key=self._kept.key(f"{array}:add"),
@@ -546,11 +553,21 @@ class FieldDrawer:
         if self._on_remove is None:
             self.draw(member.field, held.raw, place)
             return
-        alignment: Literal["bottom", "top"] = "bottom" if isinstance(held.raw, _SIMPLE) else "top"
-        with st.container(horizontal=True, gap="xsmall", vertical_alignment=alignment):
+        is_below_label = isinstance(held.raw, (RawText, RawChoice, RawConst, RawJson))
+        alignment: Literal["center", "top"] = "center" if isinstance(held.raw, RawFlag) else "top"
+        beside = (
+            None
+            if is_below_label
+            else st.container(horizontal=True, gap="xsmall", vertical_alignment=alignment)
+        )
+        with beside or self._line(place.name):
             with st.container():
                 self.draw(member.field, held.raw, place)
             remove_button(self._kept.key(f"{place.name}:drop"), place.label, self._on_remove, place.path)
+
+    def _line(self, name: str) -> DeltaGenerator:
+        """Return a line of inputs with a button at its end, which stays beside them when one gets a message below it."""
+        return st.container(horizontal=True, gap="xsmall", key=self._kept.key(f"field_line:{name}"))
 
     def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         name = f"{place.name}:given"

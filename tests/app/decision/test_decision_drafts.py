@@ -198,8 +198,10 @@ def test_a_tool_without_a_schema_gets_a_form_from_its_draft() -> None:
     turns = ([call("look_up", word="ada")], [call("look_up", word="bob")])
     with asked(*turns, tools=[look_up]) as simulation:
         page = Deciding(simulation)
-        page.press("form:response:others:add").type("form:response:others:0.name", "rank")
-        page.type("json:form:response:others:0.value", "1").run()
+        assert not any(name.startswith("form:response:others:add") for name in page.names())
+        page.type("form:response:add_name", "rank").type("form:response:add_kind", "Whole number")
+        page.press("form:response:add_now")
+        page.type("form:response.rank", "1").run()
         assert json.loads(page.text("response_")).keys() == {"result", "rank"}
         page.type("response_", '{"word": "ada", "meaning": "a name", "rank": 3}').press("accept_")
         assert page.text("form:response.meaning")

@@ -186,9 +186,9 @@ def test_a_column_is_removed_from_each_row() -> None:
 
 def add(page: Deciding, name: str, kind: str, where: int = 0) -> None:
     """Add a field to the object with this number."""
-    page.type("form:response:add_name", name).choose("form:response:add_kind", kind)
+    page.type("form:response:add_name", name).type("form:response:add_kind", kind)
     if where:
-        page.choose("form:response:add_where", where)
+        page.type("form:response:add_where", where)
     page.press("form:response:add_now")
 
 
@@ -265,7 +265,7 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
-        page.choose("waiting_", "query").tab.file_uploader[0].set_value(("plan.png", b"pixels", "image/png"))
+        page.choose("waiting_", "query 1").tab.file_uploader[0].set_value(("plan.png", b"pixels", "image/png"))
         page.type("again_text", "Meanwhile, look at this.").press("accept_")
         said = simulation.session.turns[-1].message
         assert [file.name for file in files_in(said)] == ["plan.png"]

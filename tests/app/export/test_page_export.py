@@ -77,6 +77,8 @@ def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     assert "find_order" in tab.literal
     assert tab.keys("export_warnings")
     assert tab.live_marks() == []
+    (table,) = tab.app.dataframe
+    assert json.loads(table.proto.columns)["tool"]["width"] >= 8 * len("find_order")
     tab.choose("export_view", "Case JSON")
     assert '"eval_id": "find_order_a1002' in tab.literal
     assert tab.live_marks() == []
