@@ -6,7 +6,9 @@ the other way round.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -14,7 +16,9 @@ from typing import Literal, TypeAlias
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import file_digest, source_digest, source_of
+from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
+from simulator.base.json_places import JsonPlaces
 from simulator.base.json_values import digest
 
 FileKind: TypeAlias = Literal["set", "recording"]
@@ -26,7 +30,7 @@ class MeasuredFile(Value):
     Attributes:
         kind: An eval set (old test files too), or a recorded environment.
         file: Where it lies.
-        sha256: The digest of its bytes; empty where there was no such file.
+        sha256: The digest of its bytes, of a recording without its notes and tags; empty where there was no such file.
     """
 
     kind: FileKind
@@ -71,7 +75,7 @@ class Measured(Value):
         files = (
             f"the {each.kind} {each.file.name}" if several else f"the {each.kind}"
             for each in self.files
-            if file_digest(each.file) != each.sha256
+            if _digest(each.kind, each.file) != each.sha256
         )
         agents = (
             f"the agent {each.app_name}" if len(self.agents) > 1 else "the agent"
@@ -91,7 +95,33 @@ def adk_version() -> str:
 
 def measured_file(kind: FileKind, file: Path) -> MeasuredFile:
     """Take the digest of a file."""
-    return MeasuredFile(kind=kind, file=file, sha256=file_digest(file))
+    return MeasuredFile(kind=kind, file=file, sha256=_digest(kind, file))
+
+
+def _digest(kind: FileKind, file: Path) -> str:
+    """Return the digest of what a result depends on in a file: no verdict depends on the notes and tags of a recording."""
+    whole = file_digest(file)
+    return _without_notes(file, whole) if whole and kind == "recording" else whole
+
+
+@lru_cache(maxsize=4096)
+def _without_notes(file: Path, whole: str) -> str:
+    """Return the digest of a recording as it is without its notes; empty where nothing else is in it, as of a file that is not there."""
+    try:
+        content = read_file(file, "recording")
+        if b'"notes"' not in content:
+            return whole
+        members = JsonPlaces(content).members(content.index(b"{"))
+    except (OSError, ValueError, RecursionError):
+        return whole
+    at = next((place for place, member in enumerate(members) if member.name == "notes"), None)
+    if at is None:
+        return whole
+    cases = next((content[slice(*each.value)] for each in members if each.name == "cases"), b"{}")
+    if not cases.strip(b"{} \t\r\n"):
+        return ""
+    start = members[at - 1].value[1] if at else members[at].start
+    return hashlib.sha256(content[:start] + content[members[at].value[1] :]).hexdigest()
 
 
 def measured_files(eval_set: Path, environment: Path | None) -> tuple[MeasuredFile, ...]:

@@ -27,7 +27,8 @@ from app.export.export_replay import ExportReplay
 from app.live import agent_catalogue as of_server
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
-from evalset.editing.case_edits import DeleteCase
+from evalset.editing.case_edits import DeleteCase, NoteCase, ReviewCase
+from evalset.editing.case_reviews import CaseReview
 from evalset.golden_trace.steps import Step
 from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
 from evalset.measured import Measured, measured_files
@@ -261,7 +262,7 @@ def test_without_a_whole_recording_there_is_nothing_to_replay(eval_set: Changed)
 def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None:
     """An edit, saved or not, or another process has changed the set, the recording or the agent: each is named; run again, it is of now.
 
-    A test or a note beside the agent is no change of it.
+    A test or a note beside the agent is no change of it, and neither is what people note of a case.
     """
     path = eval_set()
     tab = opened(path)
@@ -271,7 +272,14 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     work.apply(DeleteCase(case=work.state.order[1]))
     assert tab.run().keys("out_of_date_verify")
     assert not tab.keys("verify_again")
-    tab.click("set_save").click("save_set")
+    work.undo()
+    work.apply(NoteCase(case=work.state.order[0], text="Looks right", tags=("smoke",)))
+    work.apply(ReviewCase(case=work.state.order[0], review=CaseReview(status="approved")))
+    tab.run().click("set_save").click("save_set")
+    assert "Looks right" in sidecar_of(path).read_text()
+    assert changes(tab, path) == ()
+    work.apply(DeleteCase(case=work.state.order[1]))
+    tab.run().click("set_save").click("save_set")
     assert changes(tab, path) == ("the set", "the recording")
     settled(tab.click(tab.key("verify_again")), path)
     assert changes(tab, path) == ()
