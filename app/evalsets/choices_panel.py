@@ -14,15 +14,24 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.session import page_state
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentSettingsError
 from simulator.base.json_values import digest
 
+MODELS_FROM = "Model responses come from"
+"""The label of the choice of `models_choice`."""
+
 _UNRECORDED: dict[Policy, str] = {
     "fail": "Fail and show the closest recorded call",
     "rules": "Use rules, otherwise fail",
     "generate": "Use rules, otherwise generate",
+}
+_MODELS: dict[Models, str] = {
+    "auto": "Live if a key is set, otherwise recorded",
+    "real": "Live models",
+    "recorded": "Recording",
 }
 _MOST_LISTED = 400
 """Of more cases than this a list is no help, and slow to send."""
@@ -45,6 +54,19 @@ def unrecorded_choice(workspace: Workspace, tab: str) -> Policy:
         list(_UNRECORDED),
         key=option_key(workspace, name, "fail"),
         format_func=lambda each: _UNRECORDED[each],
+    )
+    keep_option(workspace, name, chosen)
+    return chosen
+
+
+def models_choice(workspace: Workspace, tab: str) -> Models:
+    """Draw who answers for the models; `tab` tells the choices of two tabs apart."""
+    name = f"{tab}_models"
+    chosen = st.selectbox(
+        MODELS_FROM,
+        list(_MODELS),
+        key=option_key(workspace, name, BY_HAND),
+        format_func=lambda each: _MODELS[each],
     )
     keep_option(workspace, name, chosen)
     return chosen

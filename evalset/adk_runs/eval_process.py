@@ -22,7 +22,7 @@ from simulator.agents.agent_source import source_digest
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_program import with_ours
-from simulator.runtime.adk.private_network import NetworkUse
+from simulator.runtime.adk.private_network import REAL_MODELS, NetworkUse
 
 RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopped", "broken"]
 """`broken` is a run that has no results, because the set, the agent or `adk eval` failed."""
@@ -54,7 +54,6 @@ try:
 finally:
     told.write_text(private_network.network_use().model_dump_json(), encoding="utf-8")
 """
-_OPEN = NetworkUse(not_checked="real models answered, so the network was open")
 _UNKNOWN = NetworkUse(not_checked="the process ended before it could tell")
 _RESULTS = "*.evalset_result.json"
 
@@ -286,7 +285,7 @@ def _network_of(spec: EvalRunSpec, prepared: Prepared) -> NetworkUse | None:
     if spec.environment is None:
         return None
     if not is_private(spec):
-        return _OPEN
+        return NetworkUse(not_checked=REAL_MODELS)
     try:
         return NetworkUse.model_validate_json(read_file(prepared.network, "settings"))
     except (OSError, ValueError):

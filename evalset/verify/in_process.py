@@ -36,6 +36,7 @@ from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 from simulator.runtime.adk.allowed_hosts import asked_what_there_is
 from simulator.runtime.adk.private_network import (
+    REAL_MODELS,
     NetworkNeededError,
     NetworkUse,
     network_use,
@@ -45,7 +46,6 @@ from simulator.runtime.models.reachability import model_reachability
 
 _LOOKS_EVERY = 0.05
 _LOADING = "an agent may need the network when it is loaded"
-_OPEN = "real models answered, so the network was open"
 
 
 def verify_here(
@@ -172,7 +172,7 @@ def _network_of(jobs: Sequence[_Job], done: Sequence[CaseResult]) -> NetworkUse 
     hosts = [host for case in done for each in case.runs for host in each.refused_hosts]
     is_open = any(job.models == "real" for job in jobs)
     update = {"refused": tuple(dict.fromkeys((*hosts, *use.refused)))}
-    return use.model_copy(update=update | ({"not_checked": _OPEN} if is_open else {}))
+    return use.model_copy(update=update | ({"not_checked": REAL_MODELS} if is_open else {}))
 
 
 class _Job(NamedTuple):

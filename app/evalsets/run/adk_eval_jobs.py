@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from app.evalsets.choices_panel import MODELS_FROM
 from app.evalsets.set_agents import history_of, place_of
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace
@@ -13,7 +14,9 @@ from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import custom_metrics, option
 from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal
+from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import recording_of, sidecar_of
+from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, model_choice
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify.cases_to_verify import read_recorded
 from simulator.agent_config import SimulatedAgentConfig
@@ -31,7 +34,7 @@ TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
 
 _REMEDIES = Remedies(
     answers="On the tab Run of the set, under adk eval, unrecorded calls can be generated, or real tools run",
-    models="Let the agent's own models respond",
+    models=f"Set {MODELS_FROM} to live models",
     criteria="Choose criteria",
 )
 
@@ -42,7 +45,7 @@ class AdkEvalOptions(Value):
     agent: str = ""
     cases: tuple[str, ...] = ()
     hermetic: bool = True
-    recorded_models: bool = False
+    models: Models = BY_HAND
     unrecorded: Policy = "fail"
 
 
@@ -60,8 +63,12 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
     check_metrics(workspace, document)
     config = agents.config(choice.agent)
-    if why := refusal(_planned(workspace, choice, config), _REMEDIES, partial(model_problem_for, config)):
+    planned = _planned(workspace, choice, config)
+    chosen = _models(choice, planned)
+    planned = planned._replace(recorded_models=chosen.players == "recorded")
+    if why := refusal(planned, _REMEDIES, partial(model_problem_for, config)):
         raise ValueError(why)
+    workspace.notes["adk_models"] = _said(chosen, planned.models_lack)
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
         eval_set=workspace.eval_set,
@@ -69,7 +76,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
         cases=choice.cases,
         config=document,
         environment=recording_of(workspace.eval_set) if choice.hermetic else None,
-        models="recorded" if choice.hermetic and choice.recorded_models else "real",
+        models=chosen.players,
         unrecorded=choice.unrecorded,
         history=_history(workspace, config),
     )
@@ -84,10 +91,30 @@ def _planned(workspace: Workspace, choice: AdkEvalOptions, config: SimulatedAgen
         recording=recording,
         recorded=read_recorded(recording) if choice.hermetic else None,
         unrecorded=choice.unrecorded,
-        recorded_models=choice.hermetic and choice.recorded_models,
+        recorded_models=False,
         config=workspace.criteria.document or {},
         models_lack=model_reachability(config) or "",
     )
+
+
+def _models(choice: AdkEvalOptions, planned: PlannedRun) -> ModelChoice:
+    """Decide who answers for the models, as `golden-trace eval` does."""
+    recorded = planned.recorded
+    if recorded is None:
+        return ModelChoice("real", "the real tools run")
+    cases = [recorded.cases.get(each) for each in planned.cases]
+    is_recorded = all(case is not None and needs_no_model(case) for case in cases)
+    lacks = planned.models_lack
+    found = model_choice(choice.models, lacks, is_recorded=is_recorded)
+    return found or ModelChoice("real", "not all cases have recorded model turns")
+
+
+def _said(chosen: ModelChoice, lacks: str) -> str:
+    """Say who answers for the models; where they cannot be asked, why, and what to choose."""
+    words = f"Run {chosen.words}."
+    if chosen.players == "recorded" or not lacks:
+        return words
+    return f'{words} {lacks}. Set the key, or set "{MODELS_FROM}" to "Recording".'
 
 
 def check_metrics(workspace: Workspace, document: JsonObject) -> None:

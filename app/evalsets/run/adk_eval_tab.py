@@ -9,6 +9,7 @@ from app.evalsets.choices_panel import (
     agent_loaded,
     keep_option,
     key_of,
+    models_choice,
     option_key,
     unrecorded_choice,
 )
@@ -36,6 +37,7 @@ from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults, TurnResult
 from evalset.adk_runs.installed import INSTALL, missing
+from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
@@ -67,7 +69,7 @@ def _choice(workspace: Workspace, facts: SetFacts) -> AdkEvalOptions:
     """Draw what is run and how."""
     agent, cases = agent_and_cases(workspace, facts)
     is_recorded = environment_of(workspace.eval_set) is not None
-    models = False
+    models: Models = BY_HAND
     unrecorded: Policy = "generate"
     if not is_recorded:
         st.caption("No recorded environment next to this set, so its tool responses cannot be replayed.")
@@ -81,21 +83,14 @@ def _choice(workspace: Workspace, facts: SetFacts) -> AdkEvalOptions:
     keep_option(workspace, "adk_how", how)
     hermetic = how == "hermetic"
     if hermetic and is_recorded:
-        models = st.checkbox(
-            "Model responses also come from the recording",
-            key=option_key(workspace, "adk_models", initial=False),
-            help="Needs no key. The agent repeats what was recorded",
-        )
-        keep_option(workspace, "adk_models", models)
+        models = models_choice(workspace, "adk")
         unrecorded = unrecorded_choice(workspace, "adk")
     elif not hermetic:
         st.warning(
             "The agent's real tools run for each case. Their side effects are real.",
             icon=":material/warning:",
         )
-    return AdkEvalOptions(
-        agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded
-    )
+    return AdkEvalOptions(agent=agent, cases=cases, hermetic=hermetic, models=models, unrecorded=unrecorded)
 
 
 def _run(workspace: Workspace, choice: AdkEvalOptions, facts: SetFacts, *, may_run: bool) -> None:
@@ -199,6 +194,8 @@ def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions,
     view = run.view()
     if view.is_over and out_of_date(workspace, "adk", view.measured, unsaved=unsaved):
         _begin(workspace, choice)
+    if said := workspace.notes.get("adk_models"):
+        st.text(literal(said))
     if view.problem:
         problem("There are no results.", view.problem)
         st.caption("See **Output** for details.")

@@ -34,18 +34,16 @@ from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
-from app.live.session_opening import unreachable
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
-from evalset.replay.model_choice import BY_HAND, model_choice
+from evalset.replay.model_choice import BY_HAND
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_results import AdkCaseResult
     from evalset.doctor import Examination, Finding
     from evalset.editing.case_edits import Edit
-    from evalset.replay.model_choice import Models
     from evalset.verify.results import CaseResult, RunResult
 
 CASE_EXAMINED = "case examined"
@@ -203,14 +201,9 @@ def _begin_adk_eval(workspace: Workspace, eval_id: str, agent: str) -> None:
     try:
         with st.spinner("Starting `adk eval`"):
             agents = catalogue()
-            lacks = "; ".join(unreachable(agents.config(agent))) or None
-            chosen: Models = "recorded" if workspace.options.get("adk_models") else BY_HAND
-            choice = model_choice(chosen, lacks, is_recorded=True)
-            models = choice is not None and choice.players == "recorded"
+            models: Any = workspace.options.get("adk_models", BY_HAND)
             unrecorded: Any = workspace.options.get("adk_unrecorded", "fail")
-            asked = AdkEvalOptions(
-                agent=agent, cases=(eval_id,), recorded_models=models, unrecorded=unrecorded
-            )
+            asked = AdkEvalOptions(agent=agent, cases=(eval_id,), models=models, unrecorded=unrecorded)
             workspaces().start(workspace, spec_of(workspace, asked, agents))
     except ValueError as error:  # the agent could not be loaded, the criteria are invalid, or too many run
         workspace.notes["case_adk"] = str(error)

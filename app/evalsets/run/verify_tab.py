@@ -17,6 +17,7 @@ from app.evalsets.choices_panel import (
     followed_key,
     keep_option,
     key_of,
+    models_choice,
     option_key,
     unrecorded_choice,
 )
@@ -56,7 +57,6 @@ from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
-from evalset.replay.model_choice import BY_HAND
 from evalset.verify import (
     Criteria,
     VerifyError,
@@ -80,11 +80,6 @@ _MATCHES = {
     "exact": "Exactly these calls",
     "in_order": "In order, extra calls allowed",
     "any_order": "In any order, extra calls allowed",
-}
-_MODELS = {
-    "auto": "Live if a key is set, otherwise recorded",
-    "real": "Live models",
-    "recorded": "Recording",
 }
 _MOST_RUNS = 50
 EDITED = "edited"
@@ -169,20 +164,13 @@ def edited_golden(workspace: Workspace) -> Edit | None:
 def _asked(workspace: Workspace, facts: SetFacts) -> VerifyOptions:
     agent, cases = agent_and_cases(workspace, facts)
     runs, match = _runs_and_match(workspace)
-    models = st.selectbox(
-        "Model responses come from",
-        list(_MODELS),
-        key=option_key(workspace, "verify_models", BY_HAND),
-        format_func=lambda each: _MODELS[each],
-    )
-    keep_option(workspace, "verify_models", models)
     return VerifyOptions.model_validate(
         {
             "eval_set": workspace.eval_set,
             "agent": agent,
             "cases": cases,
             "runs": runs,
-            "models": models,
+            "models": models_choice(workspace, "verify"),
             "unrecorded": unrecorded_choice(workspace, "verify"),
             "criteria": _criteria(workspace, match),
         }

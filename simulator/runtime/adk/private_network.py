@@ -39,6 +39,10 @@ class NetworkNeededError(RuntimeError):
     """What is asked for needs the machine's network, and this process has one of its own."""
 
 
+REAL_MODELS = "real models could be asked, so the network was open"
+"""Why nothing was checked where the agents' own models stand for themselves, whether they answered or not."""
+
+
 class NetworkUse(Value):
     """What a replay without anything real tried to reach.
 

@@ -28,7 +28,13 @@ from evalset.adk_runs.eval_results import (
 )
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import criteria_in, custom_metrics, option, starting_document
-from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording import (
+    Author,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedModelTurn,
+    RecordedTurn,
+)
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE
@@ -262,6 +268,29 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     assert measured.changes() == ("the set", "the agent")
 
 
+def test_models_without_a_key_are_answered_from_the_recording(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless live models are chosen: then the results name the switch, and the key that is missing."""
+    monkeypatch.setattr(workspaces(), "starts", evaluated)
+    monkeypatch.setattr(adk_eval_jobs, "model_reachability", lambda _: "adder: needs a key, MY_KEY")
+    said = RecordedModelTurn(agent="adder", author=Author(source="model"))
+    turn = RecordedTurn(query={"role": "user", "parts": [{"text": "add 2 and 3"}]}, models=(said,))
+    case = RecordedCase(agent="adder", app_name="adder", turns=(turn,))
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment(cases={"adds": case})))
+    tab = SetTab(TAB, eval_set)
+    for choice, players in ((None, "recorded"), ("real", "real"), ("recorded", "recorded")):
+        if choice is not None:
+            tab.fill("adk_models", choice).run()
+        tab.click(tab.key("adk_run"))
+        run = tab.workspace.run
+        assert run is not None
+        assert run.spec.models == players
+        run.wait(60)
+        tab.run()
+        assert (tab.app.selectbox(key=tab.key("adk_models")).label in tab.literal) == (players == "real")
+
+
 def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
     """The studio's own metric takes the place of ADK's, as that was told to match; the criteria have no flaw."""
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
@@ -322,7 +351,7 @@ def test_scenarios_run_with_generated_responses_or_say_what_is_lacking(
     assert run is not None
     assert (run.spec.environment, run.spec.unrecorded) == (sidecar_of(eval_set), "generate")
     run.wait(60)
-    spec = AdkEvalOptions(agent="adder", recorded_models=True, unrecorded="generate")
+    spec = AdkEvalOptions(agent="adder", models="recorded", unrecorded="generate")
     with pytest.raises(ValueError, match="no recorded model turns"):
         spec_of(tab.workspace, spec, catalogue())
     with pytest.raises(ValueError, match="no recorded environment"):
