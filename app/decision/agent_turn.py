@@ -12,7 +12,7 @@ from app.decision.call_prefills import Prefills, prefills
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.schema.schema_checks import Problem, misfit_calls
+from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
@@ -102,10 +102,10 @@ class TurnInputs:
         """Return the values that were found for a call of a tool."""
         return prefills(tool, self.request.contents)
 
-    def misfits(self, parts: Sequence[JsonObject]) -> tuple[Problem, ...]:
-        """Return where calls do not fit the declarations of their tools, or leave a text empty that is required."""
+    def misfits(self, parts: Sequence[JsonObject]) -> tuple[str, ...]:
+        """Say which calls do not fit the declarations of their tools, or leave a text empty that is required, each with its place."""
         found = misfit_calls(parts, self.request.tools)
-        return tuple(problem for misfit in found for problem in misfit.problems)
+        return tuple(f"Call {misfit.number}: {misfit.words}" for misfit in found)
 
     def is_sent_again(self, parts: Sequence[JsonObject]) -> bool:
         """Return whether just these parts were to be sent before, and keep that they are."""

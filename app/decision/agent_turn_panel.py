@@ -173,7 +173,8 @@ def _is_held_up(inputs: TurnInputs, parts: Sequence[JsonObject]) -> bool:
     if not misfits or inputs.is_sent_again(parts):
         return False
     problem_line("A call does not fit its tool's declaration. Change it, or send again to send it as it is.")
-    misfit_list(misfits)
+    for words in misfits:
+        st.text(literal(words))
     return True
 
 

@@ -11,6 +11,7 @@ from app.decision.described_fields import described
 from app.forms.form_reading import Path
 from app.forms.safe_labels import Badge, safe_label
 from simulator.base.json_values import JsonObject, same
+from simulator.environment.schema.schema_checks import required_texts
 from simulator.seats.requests import ToolDeclaration
 
 _SOURCE = 60
@@ -53,12 +54,26 @@ class CallArguments:
         What is `touched` has a person's value, whatever it is and whether it can be read or not.
         """
         now = value if isinstance(value, dict) else {}
-        return {(name,): self._mark(name, now.get(name), is_touched=name in touched) for name in self._fields}
+        named: dict[Path, Badge] = {
+            (name,): self._mark(name, now.get(name), is_touched=name in touched) for name in self._fields
+        }
+        within = (
+            (path, text)
+            for path, text in required_texts(now, self.schema)
+            if len(path) > 1 and not (self._found and path[0] in self._found.found)
+        )
+        return named | {path: _OWN if text else _NOTHING_FOUND for path, text in within}
 
     def _mark(self, name: str, now: JsonValue, *, is_touched: bool) -> Badge:
         prefill = self._found.found.get(name) if self._found else None
         if prefill is not None and same(prefill.value, now):
             return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
-        if prefill is None and not is_touched and any(same(now, empty) for empty in _EMPTY):
+        if prefill is None and not is_touched and _is_empty(now):
             return _NOTHING_FOUND
         return _OWN
+
+
+def _is_empty(value: JsonValue) -> bool:
+    """Return whether nothing is in a value, nor in what it is made of."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(same(value, empty) for empty in _EMPTY) or (bool(inner) and all(map(_is_empty, inner)))

@@ -118,10 +118,10 @@ def misnamed(arguments: object, parameters: JsonObject) -> tuple[tuple[str, ...]
 
 
 class CallMisfit(NamedTuple):
-    """What is wrong with a call of a tool, in words that name the tool, and problem by problem."""
+    """What is wrong with a call of a tool: the place of the call among those of its turn, from 1, and words that name the tool."""
 
+    number: int
     words: str
-    problems: tuple[Problem, ...]
 
 
 def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Iterator[CallMisfit]:
@@ -135,32 +135,56 @@ def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Ite
         tools: The tools that the model is offered.
     """
     declared = {tool.name: tool for tool in tools}
-    for part in parts:
-        call: Any = part.get("function_call") or part.get("functionCall") or {}
+    calls: list[Any] = [part.get("function_call") or part.get("functionCall") for part in parts]
+    for number, call in enumerate(filter(None, calls), 1):
         name, given = str(call.get("name")), call.get("args") or {}
         if name in declared:
-            problems = (
-                *check_arguments(given, declared[name]),
-                *_empty_texts(given, declared[name].parameters),
-            )
-            words = "; ".join(in_words(problems, _MOST_NAMED))
-            words = f"the tool {name!r} does not accept these arguments: {words}"
-        else:
-            words = f"the agent has no tool {name!r}"
-            problems = (Problem(path="$", message=words),) if call and declared else ()
-        if problems:
-            yield CallMisfit(words, problems)
+            tool = declared[name]
+            problems = (*check_arguments(given, tool), *_empty_texts(given, dict(tool.parameters)))
+            if problems:
+                words = "; ".join(in_words(problems, _MOST_NAMED))
+                yield CallMisfit(number, f"the tool {name!r} does not accept these arguments: {words}")
+        elif declared:
+            yield CallMisfit(number, f"the agent has no tool {name!r}")
 
 
-def _empty_texts(given: Any, declared: Any) -> Iterator[Problem]:
-    """Yield the required texts that are empty, but for those that may be: an empty default or choice says so."""
-    fields: Any = declared.get("properties")
-    for name in (declared.get("required") or ()) if isinstance(given, dict) else ():
-        field = fields.get(name) if isinstance(fields, dict) else None
+def _empty_texts(given: Any, declared: JsonObject) -> Iterator[Problem]:
+    for path, text in required_texts(given, declared):
+        if not text:
+            steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+            yield Problem(path=f"${''.join(steps)}", message="is empty")
+
+
+def required_texts(given: object, declared: JsonObject) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the texts among the arguments of a call that are required, each with its place, but for those that may be empty: a default or a choice says so."""
+    normal = _normal(json.dumps(declared))
+    yield from _required_texts(given, json.loads(normal) if normal else declared, ())
+
+
+def _required_texts(given: Any, schema: Any, path: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
+    schema = _of_group(schema)
+    if isinstance(given, list):
+        for number, each in enumerate(given):
+            yield from _required_texts(each, schema.get("items"), (*path, number))
+    fields, required = schema.get("properties") or {}, schema.get("required") or ()
+    for name, value in given.items() if isinstance(given, dict) else ():
+        field = fields.get(name)
         field = field if isinstance(field, dict) else {}
-        allowed = (field.get("default"), field.get("const"), *(field.get("enum") or ()))
-        if given.get(name) == "" and "" not in allowed:
-            yield Problem(path=f"$.{name}", message="is empty")
+        if not isinstance(value, str):
+            yield from _required_texts(value, field, (*path, name))
+        elif name in required and "" not in (
+            field.get("default"),
+            field.get("const"),
+            *(field.get("enum") or ()),
+        ):
+            yield (*path, name), value
+
+
+def _of_group(schema: Any) -> Any:
+    """Return the one schema of an object or a list among choices, as where a group may be null; one that says nothing where there are several."""
+    plain = schema if isinstance(schema, dict) else {}
+    choices = [each for each in plain.get("anyOf") or () if {"properties", "items"} & set(each)]
+    return choices[0] if len(choices) == 1 else {} if choices else plain
 
 
 def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:

@@ -135,6 +135,41 @@ def test_a_value_that_was_typed_is_not_marked_as_missing_whatever_it_is() -> Non
         assert _marks(page)[0] == missing
 
 
+class Guest(BaseModel):
+    """Who travels."""
+
+    name: str
+    note: str = ""
+
+
+def travel(trip: str, guest: Guest) -> dict[str, Any]:
+    """Book a trip."""
+    return {"trip": trip}
+
+
+def test_a_required_text_inside_of_an_argument_is_not_sent_empty_without_a_word() -> None:
+    """It is marked where it is typed, without a move when it is; once the call and the place are named."""
+    with opened(agent_of(tools=[travel, rest]), agents="person") as simulation:
+        simulation.query("Book it.", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_travel")
+        form = "form0:json:args1_travel"
+        page.type(f"{form}.trip", "T-1").run()
+        _, whole, name = _marks(page, 3)
+        assert whole == name
+        page.press("accept_")
+        assert (
+            "Call 1: the tool 'travel' does not accept these arguments: $.guest.name: is empty"
+            in page.shown()
+        )
+        before = page.places()
+        page.type(f"{form}.guest.name", "Ada").run()
+        own, *others = _marks(page, 3)
+        assert others == [own, own]
+        assert page.places() == before
+        page.press("accept_")
+        assert last_parts(simulation)[0]["function_call"]["args"]["guest"]["name"] == "Ada"
+
+
 def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is_marked() -> None:
     """The marks follow what is typed, and nothing changes its place for it."""
     with opened(agent_of(tools=[find_order, rest]), agents="person") as simulation:
@@ -155,9 +190,9 @@ def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is
         assert last_parts(simulation)[0]["function_call"]["args"] == {"order_id": "B-8", "why": "asked"}
 
 
-def _marks(page: Deciding) -> list[str]:
-    """Return the badges at the two arguments: what is said of where values come from."""
-    return [str(each.value) for each in page.tab.markdown if "-badge[" in str(each.value)][-2:]
+def _marks(page: Deciding, count: int = 2) -> list[str]:
+    """Return the badges at the arguments: what is said of where values come from."""
+    return [str(each.value) for each in page.tab.markdown if "-badge[" in str(each.value)][-count:]
 
 
 def test_a_person_makes_several_calls_at_once_with_words_before() -> None:

@@ -49,19 +49,37 @@ def test_a_person_plays_the_agent_from_what_the_model_would_see() -> None:
         assert agent.model.asked == []  # type: ignore[union-attr] # the scripted model was never asked
 
 
+class Guest(BaseModel):
+    """Who travels; the note may be empty."""
+
+    name: str
+    note: str = ""
+
+
+def book(guest: Guest, others: list[Guest]) -> dict[str, Any]:
+    """Book a trip."""
+    return {}
+
+
 def test_a_call_that_its_tool_does_not_accept_is_sent_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A model may make one; who answers for it from Python is told."""
-    with opened(agent_of(tools=[find]), agents="person") as sim:
+    with opened(agent_of(tools=[find, book]), agents="person") as sim:
         request = asked(sim, "where is A-1?")
         wrong: tuple[str, JsonObject] = ("find", {"order": "A-1"})
         fine: tuple[str, JsonObject] = ("find", {"order_id": "A-1"})
         empty: tuple[str, JsonObject] = ("find", {"order_id": ""})
-        assert sim.answer(request, called(wrong, fine, empty, ("nosuch", {})), wait=PATIENCE)
-        assert [tool.arguments for tool in tool_requests(sim)] == [wrong[1], fine[1], empty[1]]
+        guest: tuple[str, JsonObject] = (
+            "book",
+            {"guest": {"name": ""}, "others": [{"name": "Ada"}, {"name": ""}]},
+        )
+        calls = (wrong, fine, empty, guest)
+        assert sim.answer(request, called(*calls, ("nosuch", {})), wait=PATIENCE)
+        assert [tool.arguments for tool in tool_requests(sim)] == [call[1] for call in calls]
         told = [each.getMessage() for each in caplog.records if "does not fit" in each.getMessage()]
-        named = (("'find'", "order_id"), ("'find'", "order_id: is empty"), ("'nosuch'",))
+        within = ("'book'", "$.guest.name: is empty", "$.others[1].name: is empty")
+        named = (("'find'", "order_id"), ("'find'", "order_id: is empty"), within, ("'nosuch'",))
         for words, names in zip(told, named, strict=True):
             assert all(name in words for name in names)
 
