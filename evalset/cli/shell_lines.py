@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.files.eval_names import base_name, snake_case
 from evalset.verify.criteria import Criteria
+from simulator.agents.project_folders import project_folders
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
@@ -113,7 +114,7 @@ def shown_verify(agent: AgentWords | None, asked: VerifyRequest) -> str:
     return _joined(
         _in(start_in, [*program(), "verify", str(asked.eval_set), *cases, *ways]),
         _in(start_in, in_tests),
-        shlex.join(ci),
+        _in(project_folders(asked.eval_set.absolute())[-1], ci),
     )
 
 

@@ -410,9 +410,12 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
 
 @pytest.mark.process
 @pytest.mark.parametrize("models", ["auto", pytest.param("recorded", marks=pytest.mark.long)])
-def test_the_commands_that_are_shown_give_the_same_verdict(eval_set: Changed, models: str) -> None:
+def test_the_commands_that_are_shown_give_the_same_verdict(
+    eval_set: Changed, models: str, tmp_path: Path
+) -> None:
     """The agent's own model does something else than the recorded one: who answered is told, on the page of a case, too; a terminal and CI ask the same."""
     path = eval_set()
+    (path.parents[1] / "pyproject.toml").write_text("")
     agent = path.with_name("agent.py")
     agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
     tab = opened(path)
@@ -430,7 +433,10 @@ def test_the_commands_that_are_shown_give_the_same_verdict(eval_set: Changed, mo
         done = completed("bash", "-c", line, folder=path.parent, environment=there)
         assert done.returncode == code, f"{line}\n{done.stdout}{done.stderr}"
         assert words in done.stdout
-    assert ci_line.endswith(f"init ci --models {by}")
+    assert f"init ci --models {by}" in ci_line
+    done = completed("bash", "-c", ci_line, folder=tmp_path, environment=there)
+    assert done.returncode == 0, f"{ci_line}\n{done.stdout}{done.stderr}"
+    assert (agent.parents[1] / ".github").is_dir()
     case = Tab(page="sets", set=str(path), case="one")
     assert words in case.words
 
