@@ -7,7 +7,7 @@ the other way round.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -83,6 +83,12 @@ class Measured(Value):
             if each.source is not None and source_digest(each.source) != each.source_sha256
         )
         return tuple(dict.fromkeys((*files, *agents)))
+
+
+def changed_words(changes: Sequence[str]) -> str:
+    """Say what has changed, as `the set, the recording and the agent changed`."""
+    *before, last = changes
+    return f"{', '.join(before)} and {last} changed" if before else f"{last} changed"
 
 
 def adk_version() -> str:

@@ -208,13 +208,20 @@ def _replay(scene: SetContext) -> None:
     environment = environment_of(scene.path)
     if environment is None:
         return
+    from app.evalsets.choices_panel import agent_loaded, agent_of_set  # noqa: PLC0415 - as above
     from evalset.recorded.recording_export import replay_lines as lines_of  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_export import replay_lines_of  # noqa: PLC0415 - as above
 
-    folder = scene.path.parent
-    app_names = facts_of(scene.path).app_names
+    facts, folder = facts_of(scene.path), scene.path.parent
     is_agent = any((folder / name).is_file() for name in ("agent.py", "__init__.py", "root_agent.yaml"))
-    app_name = app_names[0] if app_names else folder.name
-    replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
+    beside = folder if is_agent else None
+    app_name = facts.app_names[0] if facts.app_names else folder.name
+    config = agent_loaded(agent_of_set(workspaces().of(scene.owner, scene.path), facts))
+    if config is None:
+        lines = lines_of(app_name, environment, beside)
+    else:
+        lines = replay_lines_of(config, app_name, environment, beside)
+    replay_lines(lines, "set_replay")
 
 
 def _case_runs(scene: SetContext, key: str) -> SetCommand | None:

@@ -10,6 +10,7 @@ from app.evalsets.choices_panel import key_of
 from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.session.page_fragments import fragment
+from evalset.measured import changed_words
 
 if TYPE_CHECKING:
     from evalset.measured import Measured
@@ -38,7 +39,7 @@ def out_of_date(workspace: Workspace, name: str, measured: Measured | None, *, u
     _look_by_itself(measured, changes)
     words = [_UNSAVED] if unsaved else []
     if changes:
-        words.append(f"{' and '.join(changes)} changed")
+        words.append(changed_words(changes))
     if not words:
         return False
     with st.container(

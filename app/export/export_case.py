@@ -321,16 +321,9 @@ def written_before(
 
 
 def _replay_lines(app_name: str, environment: Path, config: SimulatedAgentConfig) -> str:
-    from evalset.recorded.recording_export import replay_lines  # noqa: PLC0415 - importing ADK takes a second
-    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_export import replay_lines_of  # noqa: PLC0415 - importing ADK takes a second
 
-    return replay_lines(
-        app_name,
-        environment,
-        agent_folder(config),
-        models="recorded" if model_reachability(config) else "real",
-        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
-    )
+    return replay_lines_of(config, app_name, environment, agent_folder(config))
 
 
 def _replaced(

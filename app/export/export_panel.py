@@ -26,6 +26,7 @@ from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.page_commands import Show
 from app.session.progress_panel import waiting
+from evalset.measured import changed_words
 from simulator.base.frozen_value import Value
 from simulator.environment.drafts.blanks import Unsure
 
@@ -128,9 +129,7 @@ def _tolerances(lines: Sequence[str]) -> None:
 
 def _outcome(last: LastRun, draw: DrawsDivergence) -> bool:
     if last.changes:
-        st.warning(
-            f"Out of date: {' and '.join(last.changes)} changed since the replay.", icon=":material/update:"
-        )
+        st.warning(f"Out of date: {changed_words(last.changes)} since the replay.", icon=":material/update:")
         return _again("Replay again")
     if last.status == "stopped":
         st.caption("The replay was stopped.")

@@ -9,8 +9,10 @@ from typing import Any, Literal
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import put_cases, sidecar_of
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Fact
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.models.reachability import model_reachability
 from simulator.session import SimulationSession
 
 
@@ -40,6 +42,19 @@ def record(
 def recorded_for(session: SimulationSession, facts: Iterable[Fact], agent: Any) -> RecordedCase:
     """Record a session with the schemas of its agent's tools. Arguments as for `record`."""
     return recorded_case(session, facts, ToolShapes(agent).known({}, ()))
+
+
+def replay_lines_of(
+    config: SimulatedAgentConfig, app_name: str, environment: Path, agent_folder: Path | None
+) -> str:
+    """Return the lines of `replay_lines` for an agent that is loaded: models that cannot be asked are answered from the recording."""
+    return replay_lines(
+        app_name,
+        environment,
+        agent_folder,
+        models="recorded" if model_reachability(config) else "real",
+        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
+    )
 
 
 def replay_lines(

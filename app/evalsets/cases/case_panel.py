@@ -12,12 +12,11 @@ from app.evalsets.cases.case_forms import OpenPart
 from app.evalsets.cases.case_search import found_keys
 from app.evalsets.cases.part_panel import part_editor
 from app.evalsets.cases.review_panel import (
-    STATUS_COLORS,
-    STATUS_WORDS,
     call_number,
     comment_lines,
     comments_at,
     review_panel,
+    status_badge,
 )
 from app.evalsets.cases.rubrics_panel import sentences_of
 from app.evalsets.set_context import (
@@ -121,8 +120,7 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             st.text(literal(row.eval_id), wrap=False)
         if scene.work.is_recorded(key):
             st.badge("Recorded", icon=":material/radio_button_checked:", color="green")
-        if status := scene.work.review(key).status:
-            st.badge(STATUS_WORDS[status], icon=":material/rate_review:", color=STATUS_COLORS[status])
+        status_badge(scene.work.review(key), scene.work.case(key))
         for tag in scene.work.note(key).tags:
             st.badge(safe_label(tag, 24), color="gray")
         st.space("stretch")

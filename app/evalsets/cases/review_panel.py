@@ -47,6 +47,23 @@ _NAMES: dict[str, str] = {}
 """The names of who reviews, by the id of their browser; the server forgets them when it ends."""
 
 
+def status_words(review: CaseReview, case: Case) -> str:
+    """Say what was decided about a case, and whether it was before the last change of it; empty where nothing was."""
+    words = STATUS_WORDS[review.status] if review.status else ""
+    return f"{words} before the last change" if has_changed_since(review, case) else words
+
+
+def status_badge(review: CaseReview, case: Case) -> None:
+    """Draw what was decided about a case, in its colour while it is of the case as it is."""
+    if review.status:
+        is_old = has_changed_since(review, case)
+        st.badge(
+            status_words(review, case),
+            icon=":material/history:" if is_old else ":material/rate_review:",
+            color="orange" if is_old else STATUS_COLORS[review.status],
+        )
+
+
 def review_panel(scene: SetContext, key: str) -> SetCommand | None:
     """Draw the status, who reviews, and the comments; return what was asked for."""
     review, case = scene.work.review(key), scene.work.case(key)
@@ -54,10 +71,8 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="review_line"):
         st.markdown("**Review**", width="content")
         if review.status and review.reviewer:
-            words = f"{STATUS_WORDS[review.status]} by {safe_label(review.reviewer, _SHORT)}"
+            words = f"{status_words(review, case)}, by {safe_label(review.reviewer, _SHORT)}"
             st.caption(words, width="content")
-        if has_changed_since(review, case):
-            st.badge("Case changed since", icon=":material/history:", color="orange")
         st.space("stretch")
         if st.button("Add comment", key="review_comment", icon=":material/add_comment:", type="tertiary"):
             asked = EditPart(name=comment_name(None))
@@ -218,7 +233,6 @@ def review_words(work: SetWork, key: str) -> str:
 def _words(work: SetWork, key: str) -> Iterator[str]:
     review = work.review(key)
     if review.status:
-        is_old = has_changed_since(review, work.case(key))
-        yield f"{STATUS_WORDS[review.status]}{' (case changed since)' if is_old else ''}"
+        yield status_words(review, work.case(key))
     if count := len(review.comments):
         yield f"{count} comment{'s' if count > 1 else ''}"

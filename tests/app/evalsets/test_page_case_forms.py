@@ -241,7 +241,8 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     tab.fill("text_part-one", "No.")
     assert ":material/history:" in tab.click("part_accept").words
     shown = STATUS_WORDS["approved"]
-    assert re.search(rf"{shown} \(.*\), 1 ", tab.click("case_back").literal)
+    assert f":material/rate_review: {shown}" not in tab.words
+    assert re.search(rf"{shown} .*, 1 ", tab.click("case_back").literal)
     assert f"{shown}, 1 " in tab.click("set_undo").literal
     tab.fill("case_reviews", ["none"])
     assert "2 of 3 cases" in tab.run().words

@@ -25,13 +25,15 @@ from app.evalsets.run.verify_jobs import (
 from app.evalsets.workspace import EXPORTED, Workspace, workspaces
 from app.export.export_replay import ExportReplay
 from app.live import agent_catalogue as of_server
+from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase, NoteCase, ReviewCase
 from evalset.editing.case_reviews import CaseReview
 from evalset.golden_trace.steps import Step
 from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
-from evalset.measured import Measured, measured_files
+from evalset.measured import Measured, changed_words, measured_files
+from evalset.recorded import recording_export
 from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import (
     CaseInsensitive,
@@ -240,12 +242,18 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
     assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
 
 
-def test_without_a_whole_recording_there_is_nothing_to_replay(eval_set: Changed) -> None:
-    """It is said, and nothing can be begun; with it there are lines for a replay elsewhere, with the app and the file."""
+def test_without_a_whole_recording_there_is_nothing_to_replay(
+    eval_set: Changed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said, and nothing can be begun; with it there are lines for a replay elsewhere, with the app and the file, and with the recorded models where the agent's own cannot be asked."""
     path = eval_set()
     wanted = "app = App(name='desk', root_agent=root_agent, plugins=[HermeticEnvironment('desk.environment.json')])"
     tab = opened(path)
     assert wanted in tab.literal
+    with monkeypatch.context() as without_key:
+        without_key.setattr(recording_export, "model_reachability", lambda _: "desk: needs a key")
+        catalogue().config("desk")
+        assert wanted.replace("json')", "json', models='recorded')") in tab.run().literal
     whole = sidecar_of(path).read_bytes()
     sidecar_of(path).write_bytes(whole[: len(whole) // 2])
     tab.run()
@@ -337,6 +345,8 @@ def changes(tab: Tab, path: Path) -> tuple[str, ...]:
     measured = result_of(path).measured
     assert measured is not None
     assert bool(measured.changes()) == bool(tab.keys("verify_again"))
+    assert not measured.changes() or changed_words(measured.changes()) in tab.literal
+    assert changed_words("abc") == "a, b and c changed"
     return measured.changes()
 
 
