@@ -146,6 +146,11 @@ def program() -> Sequence[str]:
     return [str(place)] if place.is_file() else [sys.executable, "-m", "evalset.cli"]
 
 
+def whole_line(line: str) -> str:
+    """Return a command that begins with the bare name of this program as one that holds in any folder."""
+    return f"{shlex.join(program())}{line.removeprefix('golden-trace')}"
+
+
 def studio_line(*options: str) -> str:
     """Return the command that starts the studio, from any folder and however it is installed."""
     return shlex.join([*program(), "studio", *options])

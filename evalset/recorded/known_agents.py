@@ -131,6 +131,11 @@ def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools:
     return f"--rename-argument {name}.{unknown[0]}={missing[0] if len(missing) == 1 else 'NEW'}"
 
 
+def names_are_known(migration: str) -> bool:
+    """Return whether nothing is left to fill in, in what `migration_of` proposes."""
+    return bool(migration) and not migration.endswith("=NEW")
+
+
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.

@@ -109,6 +109,7 @@ class Divergence(Value):
         sentence: What has happened, for a person.
         action: What to do about it.
         also: What has changed beside, where that is more than one thing.
+        migration: The option of the doctor's that migrates the golden, where a tool or an argument was renamed and both names are known.
     """
 
     turn: int
@@ -122,6 +123,7 @@ class Divergence(Value):
     sentence: str = ""
     action: Action = "accept"
     also: tuple[Verdict, ...] = ()
+    migration: str = ""
 
 
 class Varying(Value):

@@ -153,11 +153,10 @@ async def _verdict(
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
+        doctor=each.doctor,
         raised="" if replay.unrecorded else replay.error,
         written=written_turns(each.recorded) if models == "real" else frozenset(),
     )
-    if evidence.migration:
-        evidence = evidence._replace(migration=f"{each.doctor} {evidence.migration}")
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, with_state, evidence, why, is_whole=is_whole, blame=blame)

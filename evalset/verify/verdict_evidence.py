@@ -35,6 +35,7 @@ class Evidence(NamedTuple):
         is_imported: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
         written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
         migration: The option of the doctor's that migrates what does not fit any more; empty where none is known.
+        doctor: The command that takes it.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -52,6 +53,7 @@ class Evidence(NamedTuple):
     written: frozenset[int] = frozenset()
     unset: tuple[str, ...] = ()
     migration: str = ""
+    doctor: str = ""
 
 
 def evidence_of(
@@ -75,7 +77,7 @@ def evidence_of(
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         declared=bool(recorded.tools),
         is_imported=is_imported(recorded),
-        migration=_migration(recorded, config.root_agent, gone) if refused_calls else "",
+        migration=_migration(recorded, config.root_agent, gone),
         unset=unset_variables(config) if is_imported(recorded) else (),
     )
 

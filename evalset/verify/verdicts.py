@@ -19,6 +19,7 @@ from google.genai import types
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
+from evalset.recorded.known_agents import names_are_known
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_edits
 from evalset.verify.case_replay import CaseReplay
@@ -34,8 +35,8 @@ from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
-    "The agent's tools changed after the recording, and do not accept this call any more. If the change is intended, migrate the "
-    "golden in the Doctor tab of the set{}, or open the session at this step and re-record it. Otherwise fix the agent."
+    "The agent's tools changed after the recording, and do not accept this call any more: {}. If the change is intended, migrate the "
+    "golden with the doctor, or open the session at this step and re-record it. Otherwise fix the agent."
 )
 _TOOLS_UNLIKE = (
     "The agent's tools do not accept this call. The recording does not contain how they were declared, so it is not known whether they changed. Correct the golden, or open "
@@ -55,6 +56,7 @@ class _Judgement(NamedTuple):
     sentence: str
     evidence: tuple[str, ...]
     also: tuple[Verdict, ...] = ()
+    migration: str = ""
 
 
 def judged(
@@ -100,10 +102,21 @@ def judged(
 def _refused(evidence: Evidence) -> _Judgement:
     """Blame the tools where it is recorded how they were declared."""
     if evidence.declared:
-        sentence = _TOOLS_CHANGED.format(", or with the command below" if evidence.migration else "")
-        told = (*evidence.refused_calls, *filter(None, [evidence.migration]))
-        return _Judgement("environment_changed", "open", sentence, told)
+        first, *more = evidence.refused_calls
+        told = (*more, *_command(evidence))
+        sentence = _TOOLS_CHANGED.format(first)
+        return _Judgement("environment_changed", "open", sentence, told, migration=_known_migration(evidence))
     return _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
+
+
+def _command(evidence: Evidence) -> tuple[str, ...]:
+    """Return the command that migrates what does not fit any more; nothing where none is known."""
+    return (f"{evidence.doctor} {evidence.migration}",) if evidence.migration else ()
+
+
+def _known_migration(evidence: Evidence) -> str:
+    """Return the option that migrates it, where nothing is left to fill in."""
+    return evidence.migration if names_are_known(evidence.migration) else ""
 
 
 def _at_the_call(
@@ -302,7 +315,8 @@ def _environment(
         "environment_changed",
         "open",
         "A tool changed after its responses were recorded. Open the session at this step and re-record it.",
-        told,
+        (*told, *_command(evidence)),
+        migration=_known_migration(evidence),
     )
 
 

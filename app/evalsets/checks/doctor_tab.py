@@ -57,6 +57,28 @@ def doctor_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) 
         _found(workspace, ward, job, unsaved=unsaved)
 
 
+def begin_migration(workspace: Workspace, agent: str, lines: str) -> None:
+    """Look what a migration would change; its lines are those of the tab from then on."""
+    workspace.options["doctor_lines"] = lines
+    ward = ward_of(workspace.eval_set, agent, portable=False, whole_folder=False)
+    _begin(workspace, ward, lines, "migrate")
+
+
+def migration_shown(workspace: Workspace, lines: str, *, unsaved: bool) -> None:
+    """Draw what these lines would change, or have changed, where that was asked for."""
+    kind = workspace.options.get("doctor_changes")
+    if workspace.options.get("doctor_lines") == lines and kind in {"migrate", "written"}:
+        _changed(workspace, unsaved=unsaved)
+
+
+def is_migrating(workspace: Workspace) -> bool:
+    """Return whether a migration is shown that is not applied yet, or is being written."""
+    job: Job[Changes] | None = workspace.jobs.get(CHANGES)
+    return job is not None and (
+        job.state == "running" or workspace.options.get("doctor_changes") == "migrate"
+    )
+
+
 def _ward(workspace: Workspace, facts: SetFacts) -> Ward:
     agent = agent_choice(workspace, facts)
     folder = st.checkbox(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import streamlit as st
 
 from app.evalsets.checks.doctor_jobs import EXAMINED, examined, finding_rows, ward_of
+from app.evalsets.checks.doctor_tab import is_migrating, migration_shown
 from app.evalsets.choices_panel import agent_of_set, key_of
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
@@ -259,6 +260,8 @@ def _is_changed_here(workspace: Workspace, shown: ShownCase, found: LastResult |
     """Return, once, whether the golden or its tolerances were changed on this page, and are saved."""
     if workspace.notes.get(_AGAIN) != shown.eval_id or shown.unsaved or EDITED in workspace.jobs:
         return False
+    if is_migrating(workspace):
+        return False
     del workspace.notes[_AGAIN]
     return found is not None and is_out_of_date(found.measured, unsaved=False)
 
@@ -280,13 +283,16 @@ def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditO
         edited = edit_said(failed.measured, changed if changed == case.eval_id else "", unsaved=shown.unsaved)
         action = divergence_actions(
             workspace,
-            run.divergence.action,
+            run.divergence,
             can_accept=run.came_to_its_end,
             is_done=edited == case.eval_id,
         )
         if action is not None and action != "open":
             workspace.notes[_AGAIN] = case.eval_id
-        return done_about(workspace, About(shown.agent or case.agent, case, run), action, edit)
+        opened = done_about(workspace, About(shown.agent or case.agent, case, run), action, edit)
+        if run.divergence.migration:
+            migration_shown(workspace, run.divergence.migration, unsaved=shown.unsaved)
+        return opened
 
 
 def _failed_run(case: CaseResult | None) -> RunResult | None:

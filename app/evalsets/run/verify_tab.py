@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.evalsets.cases.case_panel import unknown_caption
 from app.evalsets.cases.cases_tab import find_bar
+from app.evalsets.checks.doctor_tab import begin_migration, migration_shown
 from app.evalsets.choices_panel import (
     agent_and_cases,
     followed_key,
@@ -56,6 +57,7 @@ from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.cli.shell_lines import whole_line
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
 from evalset.verify import (
     Criteria,
@@ -300,7 +302,7 @@ def _outcome(
         height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
         alt="Cases with verdicts and first divergences",
     )
-    return _case(workspace, found, asked.agent, edit, edited)
+    return _case(workspace, found, asked.agent, edit, edited, unsaved=unsaved)
 
 
 def edit_said(measured: Measured | None, eval_id: str, *, unsaved: bool) -> str:
@@ -444,6 +446,8 @@ def _case(
     agent: str,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
     edited: str,
+    *,
+    unsaved: bool,
 ) -> OpenAt | OpenCase | None:
     """Draw one case, at first one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
@@ -466,9 +470,8 @@ def _case(
     opened = None
     if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:
-            is_done, may = case.eval_id == edited, run.came_to_its_end
-            action = divergence_panel(workspace, run.divergence, can_accept=may, is_done=is_done)
-            opened = done_about(workspace, About(agent or case.agent, case, run), action, edit)
+            about = About(agent or case.agent, case, run)
+            opened = _diverged(workspace, about, edit, is_done=case.eval_id == edited, unsaved=unsaved)
         else:
             for sentence in run.edited:
                 st.text(literal(sentence))
@@ -476,6 +479,25 @@ def _case(
             problem("The run stopped early.", run.error)
         _checks(run)
     _tolerances(workspace, case)
+    return opened
+
+
+def _diverged(
+    workspace: Workspace,
+    about: About,
+    edit: Callable[[GoldenEdit], Callable[[], Edit]],
+    *,
+    is_done: bool,
+    unsaved: bool,
+) -> OpenAt | None:
+    """Draw where a run goes another way, and what a migration would change; do what shall be done about it."""
+    divergence = about.run.divergence
+    if divergence is None:
+        return None
+    action = divergence_panel(workspace, divergence, can_accept=about.run.came_to_its_end, is_done=is_done)
+    opened = done_about(workspace, about, action, edit)
+    if divergence.migration:
+        migration_shown(workspace, divergence.migration, unsaved=unsaved)
     return opened
 
 
@@ -544,6 +566,9 @@ def done_about(
     if action == "open":
         golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
         return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
+    if action == "migrate":
+        begin_migration(workspace, about.agent, divergence.migration)
+        return None
     if action == "tolerate":
         _tolerate(workspace, case.eval_id, run)
         return None
@@ -562,7 +587,7 @@ def done_about(
 # The first step at which a run goes another way than its golden: both side by side, what speaks for the verdict, and what to do about it.
 
 
-Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate", "migrate"]
 
 _COLORS = {
     "agent_changed": "orange",
@@ -591,6 +616,11 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
         ":material/play_arrow:",
         "Plays the case up to here. You continue from there",
     ),
+    "migrate": (
+        "Migrate golden",
+        ":material/drive_file_rename_outline:",
+        "Shows what the new names change in the set and its recording. Nothing is written before you apply it",
+    ),
     "tolerate": (
         "Keep tolerances",
         ":material/rule:",
@@ -605,7 +635,7 @@ def divergence_panel(
     """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted; `is_done` says that the golden was changed since."""
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        asked = divergence_actions(workspace, divergence.action, can_accept=can_accept, is_done=is_done)
+        asked = divergence_actions(workspace, divergence, can_accept=can_accept, is_done=is_done)
         _differences(divergence)
         _pairs(divergence)
     return asked
@@ -629,13 +659,17 @@ def _verdict(divergence: Divergence) -> None:
             st.badge(VERDICTS[verdict], color=_COLORS[verdict])  # type: ignore[arg-type] # colours that badges have
     st.text(literal(divergence.sentence))
     for sentence in divergence.evidence:
-        st.text(literal(f"· {sentence}"))
+        if divergence.migration and sentence.endswith(divergence.migration):
+            st.code(literal(whole_line(sentence)), language="bash", wrap_lines=True)
+        else:
+            st.text(literal(f"· {sentence}"))
 
 
 def divergence_actions(
-    workspace: Workspace, first: Action, *, can_accept: bool, is_done: bool
+    workspace: Workspace, divergence: Divergence, *, can_accept: bool, is_done: bool
 ) -> Action | None:
     """Draw the one thing to do, and beside it the way to look at it oneself."""
+    first: Action = "migrate" if divergence.migration else divergence.action
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):

@@ -104,13 +104,23 @@ def test_calls_may_be_too_many_when_the_order_alone_counts(kept: Path, tmp_path:
 
 
 def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path, tmp_path: Path) -> None:
-    """Where the agent then calls it in another way; one that it still calls as it did passes."""
+    """Where the agent then calls it in another way; one that it still calls as it did passes. A renamed argument can be migrated."""
     same_calls = agents(tmp_path / "one", CHANGED_TOOL)
     assert verify(kept, agents_dir=same_calls).status == "passed"
     run = the_run(verify(kept, agents_dir=agents(tmp_path / "other", CHANGED_TOOL, LOWER)))
     found = divergence_of(run)
     assert found.verdict == "environment_changed"
     assert "tool check " in found.evidence[0]
+    assert not found.migration
+    renamed = (
+        ("def check(order: str)", "def check(order_id: str)"),
+        ("calls(tool, order=order)", "calls(tool, **{'order_id' if tool == 'check' else 'order': order})"),
+    )
+    found = divergence_of(the_run(verify(kept, agents_dir=agents(tmp_path / "renamed", *renamed))))
+    assert (found.verdict, found.migration) == (
+        "environment_changed",
+        "--rename-argument check.order=order_id",
+    )
 
 
 @pytest.mark.parametrize("models", [pytest.param("real", marks=pytest.mark.long), "recorded"])

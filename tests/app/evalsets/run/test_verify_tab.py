@@ -51,6 +51,9 @@ from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.verify.desks import agents, recorded_set
+from tests.evalset.verify.small_agents import agent
+from tests.evalset.verify.small_agents import played as played_script
+from tests.evalset.verify.test_unknown import MOVES, NOTES
 from tests.harness.processes import REPOSITORY, completed, quiet_environment, wait_until
 
 
@@ -348,6 +351,45 @@ def changes(tab: Tab, path: Path) -> tuple[str, ...]:
     assert not measured.changes() or changed_words(measured.changes()) in tab.literal
     assert changed_words("abc") == "a, b and c changed"
     return measured.changes()
+
+
+@pytest.mark.usefixtures("no_key")
+def test_a_renamed_argument_is_migrated_where_the_result_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result has the action: what it would change is shown before it is written. Then verify is offered, and on the page of the case it runs."""
+    agents = tmp_path / "agents"
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(agents), "--no-demos"])
+    made = played_script(agent(tmp_path / "then", NOTES), {"say": "Note tea.", "moves": MOVES})
+    folder = agent(agents, NOTES.replace("text: str", "words: str"))
+    path = made.rename(folder / made.name)
+    sidecar_of(made).rename(sidecar_of(path))
+    tab = opened(path)
+    assert verified(tab, path).status == "failed"
+    assert "'text' is unknown, 'words' is required" in tab.literal
+    (command,) = [each.value for each in tab.app.code if "--rename-argument note.text=words" in each.value]
+    assert Path(command.split()[0]).is_absolute()
+    before = path.read_text()
+    settled(tab.click(tab.key("divergence_migrate")), path)
+    assert tab.keys("doctor_diff_")
+    assert path.read_text() == before
+    settled(tab.click(tab.key("doctor_write")), path)
+    assert '"words"' in path.read_text()
+    settled(tab.click(tab.key("verify_again")), path)
+    assert result_of(path).status == "passed"
+    agent(agents, NOTES)
+    case = settled(case_page(path).click(case_page(path).key("case_verify-case")), path)
+    assert "'words' is unknown, 'text' is required" in case.literal
+    settled(case.click(case.key("divergence_migrate")), path)
+    settled(settled(case.click(case.key("doctor_write")), path), path)
+    found = last_result(bench_of(path), "one")
+    assert found is not None
+    assert found.status == "passed"
+
+
+def case_page(path: Path) -> Tab:
+    """Open the page of the case."""
+    return Tab(page="sets", set=str(path), case="one")
 
 
 @pytest.mark.long
