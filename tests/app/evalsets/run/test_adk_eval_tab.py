@@ -37,7 +37,7 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from tests.app.evalsets.set_tabs import SetTab
-from tests.app.page_driver import HOSTILE
+from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.tiny_agent import write_tiny_eval_set
 
 TAB = "run.adk_eval_tab"
@@ -271,7 +271,7 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
 def test_models_without_a_key_are_answered_from_the_recording(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless live models are chosen: then the results name the switch, and the key that is missing."""
+    """Unless live models are chosen: then the results name the switch, and the key that is missing. The page of a case chooses alike."""
     monkeypatch.setattr(workspaces(), "starts", evaluated)
     monkeypatch.setattr(adk_eval_jobs, "model_reachability", lambda _: "adder: needs a key, MY_KEY")
     said = RecordedModelTurn(agent="adder", author=Author(source="model"))
@@ -289,6 +289,14 @@ def test_models_without_a_key_are_answered_from_the_recording(
         run.wait(60)
         tab.run()
         assert (tab.app.selectbox(key=tab.key("adk_models")).label in tab.literal) == (players == "real")
+    before, tab.workspace.options["adk_models"] = tab.workspace.run, "auto"
+    page = Tab(page="sets", set=str(eval_set), case="adds")
+    page.click(page.key("case_run-adk-eval"))
+    run = tab.workspace.run
+    assert run is not None
+    assert run is not before
+    assert run.spec.models == "recorded"
+    run.wait(60)
 
 
 def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
