@@ -79,7 +79,11 @@ def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerRequest | None:
         return None
     found = around.golden.move(inputs.request.agent)
     if found is None:
-        golden_step(inputs.kept, f"{ANOTHER_WAY} It has no further turn of this agent.", uses=False)
+        if around.golden.tells_agents:
+            words = f"{ANOTHER_WAY} It has no further turn of this agent."
+        else:
+            words = "The golden does not tell which agent did what here."
+        golden_step(inputs.kept, words, uses=False)
         return None
     words = HERE if found.is_here else f"{ANOTHER_WAY} Its next step:"
     used = golden_step(

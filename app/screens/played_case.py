@@ -19,6 +19,7 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     """
     # Importing ADK takes a second: not before somebody plays a case.
     from evalset.editing.case_play import script_until  # noqa: PLC0415 - as above
+    from evalset.golden_trace.case_script import without_names  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
@@ -28,8 +29,8 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     made = script_until(held.case, asked.turn, asked.steps, held.recorded, nested)
     last = len(turns_of(held.case)) - 1
     whole = script_until(held.case, last, len(steps_of(held.case, last)), held.recorded, nested)
-    rest = write_script(whole.script) if asked.turn < last else ""
-    form = ScriptForm(agent=asked.agent, text=write_script(made.script), rest=rest)
+    rest = write_script(without_names(whole.script)) if asked.turn < last else ""
+    form = ScriptForm(agent=asked.agent, text=write_script(without_names(made.script)), rest=rest)
     live = open_script(form, config, owner)
     keep_golden(live, whole.script)
     remember_played(live.drafts, PlayedCase(path=str(work.opened.path), eval_id=str(held.case["eval_id"])))

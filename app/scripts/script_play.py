@@ -116,30 +116,33 @@ def open_script(form: ScriptForm, config: SimulatedAgentConfig, owner: str = LOC
     """
     from simulator.scripts import of_now, open_for_script  # noqa: PLC0415 - as above
 
-    is_case = bool(form.case)
-    form = _without_case(form, config)
+    golden = _script_of_case(form, config) if form.case else None
+    form = form if golden is None else _without_case(form, golden)
     script = of_now(read(form).script)
     live = taken_in(lambda keep: open_for_script(config, script, keep=keep), config, owner)
     live.drafts[_DRAFT] = form.model_dump_json()
-    if is_case:
-        keep_golden(live, read(form).script)
+    if golden is not None:
+        keep_golden(live, golden)
     _begin(live, form, resumes=False)
     return live
 
 
-def _without_case(form: ScriptForm, config: SimulatedAgentConfig) -> ScriptForm:
-    """Write the golden trace that is to be played as a script; what is one already stays as it is."""
-    if not form.case:
-        return form
+def _script_of_case(form: ScriptForm, config: SimulatedAgentConfig) -> Script:
     import evalset  # noqa: PLC0415 - as above
     from evalset.editing.case_play import script_with_recording  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
-    from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
     case = evalset.read_cases(form.text)[form.case]
     recorded = _recorded(form.text).get(form.case)
-    made = script_with_recording(case, recorded, agents_as_tools(config.root_agent)).script
-    return form.model_copy(update={"text": write_script(made), "case": ""})
+    return script_with_recording(case, recorded, agents_as_tools(config.root_agent)).script
+
+
+def _without_case(form: ScriptForm, golden: Script) -> ScriptForm:
+    """Write the golden trace that is to be played as a script."""
+    from evalset.golden_trace.case_script import without_names  # noqa: PLC0415 - as above
+    from simulator.scripts import write_script  # noqa: PLC0415 - as above
+
+    return form.model_copy(update={"text": write_script(without_names(golden)), "case": ""})
 
 
 def play_on(live: LiveSession) -> None:
@@ -222,7 +225,8 @@ def golden_of(live: LiveSession) -> NextLines | None:
         return None
     from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
 
-    return NextLines(script, (fact for _, fact in live.simulation.journal.path()))
+    facts = (fact for _, fact in live.simulation.journal.path())
+    return NextLines(script, facts, root=live.config.root_agent.name)
 
 
 @lru_cache(maxsize=16)

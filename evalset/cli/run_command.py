@@ -23,7 +23,7 @@ from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
-from evalset.golden_trace.case_script import read_cases
+from evalset.golden_trace.case_script import read_cases, without_names
 from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, unsure_in
@@ -207,7 +207,7 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         made = script_with_recording(
             chosen, _recorded_of(path, text, chosen), agents_as_tools(config.root_agent)
         )
-        return read_script(write_script(made.script)), made.losses
+        return read_script(write_script(without_names(made.script))), made.losses
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -15,8 +15,9 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.case_parts import Case, CaseStep, EditError, at, put, steps_of, turns_of
-from evalset.golden_trace.case_script import CaseScript, script_of_case
+from evalset.editing.call_makers import made_with, makers_of
+from evalset.editing.case_parts import Case, CaseStep, EditError, Where, at, put, steps_of, turns_of
+from evalset.golden_trace.case_script import CaseScript, named_script_of_case
 from evalset.golden_trace.confirmations import asked_about
 from evalset.recorded.recorded_script import answer_line, with_earlier, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
@@ -34,12 +35,18 @@ def script_with_recording(
 ) -> CaseScript:
     """Make the script of a case, with what only its recording knows: what a person had said to confirmations, what tools did besides, and what a graph did.
 
+    Each move names its agent, as far as that is known: `without_names` leaves that out where there is only one.
+
     Arguments and errors are those of `script_of_case`; `recorded` is None where nothing is recorded of the case.
     """
     if recorded is None:
-        return script_of_case(case, nested)
-    made = script_of_case(with_confirmations(case, recorded), nested)
-    script = _as_recorded(made.script, recorded) if _is_turn_by_turn(case, recorded) else made.script
+        return named_script_of_case(case, nested)
+    asked = with_confirmations(case, recorded)
+    if not _is_turn_by_turn(case, recorded):
+        made = named_script_of_case(asked, nested)
+        return made._replace(script=with_graph(with_earlier(made.script, recorded), recorded))
+    made = named_script_of_case(asked, nested, makers_of(asked, recorded))
+    script = _as_recorded(made.script, recorded)
     return made._replace(script=with_graph(with_earlier(script, recorded), recorded))
 
 
@@ -47,10 +54,11 @@ def _is_turn_by_turn(case: EvalCase, recorded: RecordedCase) -> bool:
     return len(recorded.turns) == len(case.conversation or ())
 
 
-def case_until(case: Case, turn: int, steps: int) -> Case:
+def case_until(case: Case, turn: int, steps: int, recorded: RecordedCase | None = None) -> Case:
     """Return the beginning of a case: the turns before `turn` (counted from 0), and the first `steps` steps of that one.
 
-    The query is the first step of a turn, so `steps` is at least 1.
+    The query is the first step of a turn, so `steps` is at least 1. Calls that were made at once with one of them stay, as far as
+    the case tells, or what is recorded of it.
 
     Raises:
         EditError: The case has no such turn.
@@ -58,10 +66,34 @@ def case_until(case: Case, turn: int, steps: int) -> Case:
     if not 0 <= turn < len(turns_of(case)):
         raise EditError(f"turn {turn + 1} does not exist")
     made = put(case, ("conversation",), turns_of(case)[: turn + 1])
-    gone = steps_of(case, turn)[max(1, steps) :]
+    known = {} if recorded is None else _at_once(case, turn, recorded)
+    kept, gone = steps_of(case, turn)[: max(1, steps)], steps_of(case, turn)[max(1, steps) :]
+    begun = {known.get(step.where, _event_of(step)) for step in kept if step.kind == "call"} - {None}
+    gone = [
+        step for step in gone if step.kind != "call" or known.get(step.where, _event_of(step)) not in begun
+    ]
     for step in sorted(gone, key=_place, reverse=True):
         made = _without(made, step)
     return made
+
+
+def _event_of(step: CaseStep) -> object:
+    """Return the place of the event that a step is of; None where the case has lists."""
+    return step.where[: step.where.index("content")] if "content" in step.where else None
+
+
+def _at_once(case: Case, turn: int, recorded: RecordedCase) -> dict[Where, object]:
+    """Return what tells which calls of a turn were made at once, by the places of the calls in its lists."""
+    steps = [step for step in steps_of(case, turn) if step.kind == "call" and "tool_uses" in step.where]
+    in_order = sorted(steps, key=_place)
+    calls = [types.FunctionCall(name=step.name, id=step.call_id, args=_arguments(step)) for step in in_order]
+    makers = made_with(calls, recorded.turns[turn])
+    return {step.where: maker for step, maker in zip(in_order, makers, strict=True)}
+
+
+def _arguments(step: CaseStep) -> dict[str, Any]:
+    args = step.value.get("args") if isinstance(step.value, dict) else None
+    return args if isinstance(args, dict) else {}
 
 
 def _place(step: CaseStep) -> list[str]:
@@ -90,6 +122,8 @@ def script_until(
 ) -> CaseScript:
     """Make the script in which a case is played up to a step; from there each player continues.
 
+    Each move names its agent, as far as that is known: `without_names` leaves that out where there is only one.
+
     Args:
         case: The case as raw JSON.
         turn: The turn in which it ends, counted from 0.
@@ -102,16 +136,18 @@ def script_until(
         EditError: There is no such turn, or ADK does not read the case.
         evalset.ScenarioError: The case cannot be played.
     """
+    kept = recorded if recorded is not None and len(recorded.turns) == len(turns_of(case)) else None
     try:
-        beginning = EvalCase.model_validate(case_until(case, turn, steps))
+        beginning = EvalCase.model_validate(case_until(case, turn, steps, kept))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise EditError(f"ADK cannot load the case: {first['msg']}") from None
-    if recorded is None or len(recorded.turns) != len(turns_of(case)):
-        return script_of_case(beginning, nested)
-    made = script_of_case(with_confirmations(beginning, recorded), nested)
-    script = with_graph(_as_recorded(made.script, recorded), recorded)
-    return made._replace(script=with_recording(script, recorded))
+    if kept is None:
+        return named_script_of_case(beginning, nested)
+    asked = with_confirmations(beginning, kept)
+    made = named_script_of_case(asked, nested, makers_of(asked, kept))
+    script = with_graph(_as_recorded(made.script, kept), kept)
+    return made._replace(script=with_recording(script, kept))
 
 
 def _as_recorded(script: Script, recorded: RecordedCase) -> Script:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import chain, groupby, repeat
+from typing import Any, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, InvocationEvents
 from google.genai import types
@@ -29,6 +30,23 @@ class CaseScript(NamedTuple):
 
     script: Script
     losses: tuple[str, ...]
+
+
+class CallMaker(NamedTuple):
+    """Who made a call; `move` is the same number for those that were made at once."""
+
+    agent: str
+    move: int
+
+
+class TurnMakers(NamedTuple):
+    """Who made each call of a turn, in their order (None for one that nobody knows of), and who said the final response."""
+
+    calls: tuple[CallMaker | None, ...] = ()
+    final: str = ""
+
+
+_Waiting: TypeAlias = tuple[types.FunctionCall, CallMaker | None]
 
 
 class _Step(NamedTuple):
@@ -66,24 +84,65 @@ def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> C
     Raises:
         ScenarioError: The case holds no conversation, or a turn in which the user says nothing.
     """
+    made = named_script_of_case(case, nested)
+    return made._replace(script=without_names(made.script))
+
+
+def named_script_of_case(
+    case: EvalCase, nested: Mapping[str, str] | None = None, makers: Sequence[TurnMakers] = ()
+) -> CaseScript:
+    """Make the script of a case, as `script_of_case` does, in which each move names its agent as far as it is known.
+
+    Args:
+        case: The eval case.
+        nested: As for `script_of_case`.
+        makers: Who made the calls of each turn, where something besides the case tells.
+
+    Raises:
+        ScenarioError: As `script_of_case`.
+    """
     if not case.conversation:
         raise ScenarioError(f"the case {case.eval_id!r} has no conversation to play")
     losses = list(_left_out(case))
+    known = chain(makers, repeat(TurnMakers()))
     turns = [
         turn
-        for number, invocation in enumerate(case.conversation, start=1)
-        for turn in _Reader(case.eval_id, number, losses, nested or {}).turns(invocation)
+        for number, (invocation, made) in enumerate(zip(case.conversation, known, strict=False), start=1)
+        for turn in _Reader(case.eval_id, number, losses, nested or {}, made).turns(invocation)
     ]
-    several = len({move.agent for turn in turns for move in turn.moves if isinstance(move, AgentMove)}) > 1
     given = case.session_input
     script = Script(
         name=case.eval_id,
         user_id=(given.user_id if given else "") or "user",
         initial_state=dict(given.state) if given else {},
         agent="person",
-        turns=tuple(turn if several else _nameless(turn) for turn in turns),
+        turns=tuple(_with_only_name(turns)),
     )
     return CaseScript(script, tuple(losses))
+
+
+def _with_only_name(turns: Sequence[ScriptTurn]) -> Iterator[ScriptTurn]:
+    """Name the agent of final responses, too, where all calls are those of one agent."""
+    moves = [move for turn in turns for move in turn.moves if isinstance(move, AgentMove)]
+    names = {move.agent for move in moves if move.agent}
+    only = names.pop() if len(names) == 1 else ""
+    if not only or any(not move.agent and not move.text for move in moves):
+        yield from turns
+        return
+    for turn in turns:
+        named = (
+            move.model_copy(update={"agent": only}) if isinstance(move, AgentMove) else move
+            for move in turn.moves
+        )
+        yield turn.model_copy(update={"moves": tuple(named)})
+
+
+def without_names(script: Script) -> Script:
+    """Leave out whose move each is, where there is only one agent."""
+    agents = {move.agent for turn in script.turns for move in turn.moves if isinstance(move, AgentMove)}
+    if len(agents) > 1:
+        return script
+    return script.model_copy(update={"turns": tuple(map(_nameless, script.turns))})
 
 
 def earlier_events(case: EvalCase) -> dict[str, list[Any]]:
@@ -104,7 +163,6 @@ def _left_out(case: EvalCase) -> Iterator[str]:
 
 
 def _nameless(turn: ScriptTurn) -> ScriptTurn:
-    """Leave out whose move each is, where there is only one agent."""
     moves = (
         move.model_copy(update={"agent": ""}) if isinstance(move, AgentMove) else move for move in turn.moves
     )
@@ -114,10 +172,13 @@ def _nameless(turn: ScriptTurn) -> ScriptTurn:
 class _Reader:
     """Reads the turns of one invocation."""
 
-    def __init__(self, eval_id: str, number: int, losses: list[str], nested: Mapping[str, str]) -> None:
+    def __init__(
+        self, eval_id: str, number: int, losses: list[str], nested: Mapping[str, str], makers: TurnMakers
+    ) -> None:
         self._where = f"turn {number} of the case {eval_id!r}"
         self._losses = losses
         self._nested = nested
+        self._makers = makers
         self._calls: dict[str, types.FunctionCall] = {}
         self._asked: dict[str, types.FunctionCall] = {}
         self._unsaid: set[str] = set()
@@ -169,13 +230,17 @@ class _Reader:
                 pass
 
     def _listed(self, data: IntermediateData) -> Iterator[_Step]:
-        """Set each answer behind its call; the lists say which was first, and not which were made at once."""
+        """Set each answer behind its call; the lists say which was first. Only a recording says which were made at once."""
         said = deque((author, parts) for author, parts in data.intermediate_responses if parts)
         calls = [
             call if call.id else call.model_copy(update={"id": f"{_MADE_BY_ADK}{place}"})
             for place, call in enumerate(data.tool_uses)
         ]
-        waiting = deque(enumerate(calls))
+        known = self._makers.calls
+        makers = known if len(known) == len(calls) else (None,) * len(calls)
+        moves = [None if maker is None else maker.move for maker in makers]
+        self._check_known(calls, makers)
+        waiting = deque(enumerate(zip(calls, makers, strict=True)))
         open_calls: defaultdict[str, deque[types.FunctionCall]] = defaultdict(deque)
         for each in calls:
             open_calls[each.name or ""].append(each)
@@ -188,11 +253,10 @@ class _Reader:
                 )
                 continue
             place, end = _place(call, calls), _end(call, calls)
+            last = max(each for each, move in enumerate(moves) if move == moves[end])
+            end = end if moves[end] is None else last
             made = [waiting.popleft()[1] for _ in range(len(waiting)) if waiting[0][0] <= end]
-            if made and end > place:
-                yield _Step(parts=tuple(types.Part(function_call=each) for each in made))
-            else:
-                yield from (_Step(parts=(types.Part(function_call=each),)) for each in made)
+            yield from _made(made, is_one=end > place)
             own = answer.model_copy(update={"id": call.id})
             again = own.id in answered and not _is_confirmed(own.id, calls)
             if again and said:  # before the user brought a late result, the agent had to end its turn
@@ -200,11 +264,22 @@ class _Reader:
                 yield _Step(author, tuple(parts))
             yield _Step(answers=(own,), by_user=again or (call.name or "").startswith(_ASKS_USER))
             answered.add(own.id or "")
-        for _, call in waiting:
-            yield _Step(parts=(types.Part(function_call=call),))
+        yield from _made([each for _, each in waiting], is_one=False)
         if said:
             self._losses.append(
                 f"{self._where}: agent messages before the final response are left out, because their position is unknown"
+            )
+
+    def _check_known(self, calls: Sequence[types.FunctionCall], makers: Sequence[CallMaker | None]) -> None:
+        """Note that calls may have been made at once, where nobody knows."""
+        unknown = [
+            call
+            for call, maker in zip(calls, makers, strict=True)
+            if maker is None and call.name != TRANSFER and not _is_asked_by_adk(call)
+        ]
+        if len(unknown) > 1:
+            self._losses.append(
+                f"{self._where}: its calls are made one after another, because the case does not tell which were made at once"
             )
 
     def _note(self, call: types.FunctionCall | None) -> None:
@@ -294,7 +369,20 @@ class _Reader:
         ):
             return
         author = last.author if last and not _hands_over(last) else _receiver(last)
-        yield from self._said(_Step(author, tuple(parts)))
+        yield from self._said(_Step(author or self._makers.final, tuple(parts)))
+
+
+def _made(calls: Sequence[_Waiting], *, is_one: bool) -> Iterator[_Step]:
+    """Yield calls as they were made, at once where that is known; `is_one` says that calls of which nobody knows were."""
+    if is_one and any(maker is None for _, maker in calls):
+        yield _Step(parts=tuple(types.Part(function_call=call) for call, _ in calls))
+        return
+    for maker, those in groupby(calls, key=lambda each: each[1]):
+        parts = tuple(types.Part(function_call=call) for call, _ in those)
+        if maker is not None:
+            yield _Step(maker.agent, parts)
+        else:
+            yield from (_Step(parts=(part,)) for part in parts)
 
 
 def _is_asked_by_adk(call: types.FunctionCall) -> bool:

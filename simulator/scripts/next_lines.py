@@ -58,15 +58,20 @@ class NextLines:
     Args:
         script: The script.
         facts: Those of the session, from the first to the head.
+        root: The agent that the session begins with: a move that names no agent is its own, if no other is in the script.
     """
 
-    def __init__(self, script: Script, facts: Iterable[Fact]) -> None:
+    def __init__(self, script: Script, facts: Iterable[Fact], *, root: str = "") -> None:
+        self._root = root
         self._rounds: list[list[ScriptTurn]] = []
         for turn in script.turns:
             if turn.speaks == "say" or not self._rounds:
                 self._rounds.append([])
             self._rounds[-1].append(turn)
         self._answers = [*_answers(self._rounds), *_of_any_round(script)]
+        moves = [*_moves(script.turns)]
+        names = {move.agent for move in moves}
+        self._is_one_agents = len(names) == 1 and not any(_hands_over(move) for move in moves)
         self._now, self._replies = -1, 0
         self._said: defaultdict[str, list[list[_Step]]] = defaultdict(list)
         self._called: list[ToolAnswered] = []
@@ -132,7 +137,7 @@ class NextLines:
 
     def move(self, agent: str) -> NextMove | None:
         """Return what an agent does next; None where the script has no move of it any more."""
-        moves = [move for move in _moves(self._round()) if move.agent in {"", agent}]
+        moves = [move for move in _moves(self._round()) if self._is_of(move, agent)]
         steps: Sequence[_Step] = [
             step for place, each in enumerate(moves) for step in _steps(each.answer().parts, place)
         ]
@@ -141,6 +146,15 @@ class NextLines:
             steps, is_here = _after(said, steps)
         parts = tuple(part for step in steps if step.move == steps[0].move for part in step.parts)
         return NextMove(parts, is_here) if parts else None
+
+    def _is_of(self, move: AgentMove, agent: str) -> bool:
+        """Return whether a move is an agent's; the only agent of a script can have been renamed since."""
+        return move.agent == agent or (self._is_one_agents and agent == self._root)
+
+    @property
+    def tells_agents(self) -> bool:
+        """Whether the script tells whose each move is between these two messages of the user."""
+        return self._is_one_agents or all(move.agent for move in _moves(self._round()))
 
     # ------------------------------------------------------------ the environment
 
@@ -217,6 +231,10 @@ def _steps(parts: Sequence[Any], move: int = 0) -> Iterator[_Step]:
             before, has_call = [], True
     if before and not has_call:
         yield _Step(_TEXT, move, tuple(before))
+
+
+def _hands_over(move: AgentMove) -> bool:
+    return any(step.name.partition(" ")[0] == TRANSFER for step in _steps(move.answer().parts))
 
 
 def _called(call: JsonObject) -> str:

@@ -31,7 +31,7 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]", golden: "Any"
     gather(drafts)
     view = simulation.view()
     path = (fact for _, fact in simulation.journal.path())
-    beside = None if golden is None else NextLines(golden, path)
+    beside = None if golden is None else NextLines(golden, path, root=simulation.config.root_agent.name)
     decided = decision_panel(view, drafts, surroundings(simulation, view, golden=beside))
     if decided is not None:
         try:

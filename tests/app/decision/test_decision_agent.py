@@ -303,7 +303,7 @@ def test_the_turn_of_the_golden_is_used_or_edited(move: dict[str, Any]) -> None:
         if "transfer" in move:
             agent = agent_of(tools=[rest], sub_agents=[LlmAgent(name="other", model=scripted())])
         with played(agent=agent) as simulation:
-            page = Deciding(simulation, golden=golden(({"say": QUERY}, move)))
+            page = Deciding(simulation, golden=golden(({"say": QUERY}, {"agent": "clerk", **move})))
             for each in clicks:
                 page.press(each)
             given = [
@@ -331,6 +331,12 @@ def test_a_turn_that_left_the_golden_is_only_edited() -> None:
         assert _own_call(last_parts(simulation)[0])["args"] == FULL
         page.press("accept_0").press("golden_use")
         assert last_parts(simulation) == [{"text": "Booked."}]
+    with played() as simulation:
+        page = Deciding(
+            simulation, golden=golden(({"say": QUERY}, book_it, {"agent": "other", "text": "Hm."}))
+        )
+        assert "does not tell which agent" in page.shown()
+        assert not [name for name in page.names() if name.startswith("golden_")]
 
 
 def test_a_person_sees_what_the_model_would_see() -> None:

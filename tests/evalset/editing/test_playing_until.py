@@ -6,21 +6,59 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools.agent_tool import AgentTool
 
+from evalset import write_golden_trace
 from evalset.editing.case_edits import SetCall, SetResponse
 from evalset.editing.case_parts import CaseStep, calls_of, steps_of, turns_of
 from evalset.editing.case_play import script_until
 from evalset.editing.set_work import SetWork
+from evalset.golden_trace.builder import TraceForm
+from evalset.recorded.recording import RecordedCase
 from simulator import SimulatedAgentConfig
+from simulator.facts import ModelAnswered
+from simulator.runtime.knowledge.tool_shapes import agents_as_tools
 from simulator.scripts import ScriptedSession, read_script, write_script
+from simulator.scripts.next_lines import NextLines
 from simulator.seats.answers import called, returned
 from simulator.seats.requests import ToolRequest
+from simulator.session.adk_event_fields import parts_of
+from simulator.session.fact_entries import calls_in
 from tests.evalset.editing.editing_sets import work_on
 from tests.evalset.recorded.test_playing import answers_of
 from tests.evalset.replay.desk_agent import PATIENCE, keep, played
 from tests.evalset.replay.test_hermetic import ANSWERS
 
+TRIP = """
+format: golden-trace-studio/script
+version: 1
+agent: person
+otherwise: fail
+turns:
+- say: Is Lisbon fine?
+  moves:
+  - agent: helper
+    calls: [{name: city, args: {code: LIS}}, {name: days, args: {code: LIS}}]
+  - {tool: city, returns: {visa: false}}
+  - {tool: days, returns: {days: 3}}
+  - agent: helper
+    calls: [{name: packer, args: {request: Lisbon}}]
+  - {agent: packer, text: A raincoat.}
+  - {agent: helper, text: Pack a raincoat.}
+- say: It costs too much.
+  moves:
+  - {agent: helper, transfer: complaints}
+  - agent: complaints
+    calls: [{name: city, args: {code: OSL}}]
+  - {tool: city, returns: {visa: false}}
+  - {agent: complaints, text: I am sorry.}
+- say: Still.
+  moves:
+  - {agent: complaints, text: I know.}
+"""
 WIPES = ["check A, wipe A; note A; wipe B, check C", "check B"]
+FORMS: tuple[TraceForm, ...] = ("intermediate_data", "invocation_events")
 CHECKS = {"check": [{"status": "new"}, {"status": "old"}, {"status": "gone"}]}
 
 
@@ -128,3 +166,93 @@ def test_a_draft_as_recorded_has_the_recorded_state_changes_and_actions(
     with scripted(desk, work, 0, steps) as session:
         session.simulation.set_player("tool", "recorded", "note")
         assert session.play().session.current_state["reserved"] == "T-1"
+
+
+def city(code: str) -> dict[str, Any]:
+    """Look up a city."""
+    return {"visa": False}
+
+
+def days(code: str) -> dict[str, Any]:
+    """Count the days."""
+    return {"days": 3}
+
+
+@pytest.fixture(scope="module")
+def helper() -> SimulatedAgentConfig:
+    """An agent that asks another one as a tool, and hands over to a third."""
+    packer, complaints = (
+        LlmAgent(name=name, tools=tools) for name, tools in (("packer", []), ("complaints", [city]))
+    )
+    tools: list[Any] = [city, days, AgentTool(agent=packer)]
+    root = LlmAgent(name="helper", tools=tools, sub_agents=[complaints])
+    return SimulatedAgentConfig(name="helper", agent=root, eval_set_path="helper.evalset.json")
+
+
+def trip(helper: SimulatedAgentConfig, path: Path, form: TraceForm) -> SetWork:
+    """Play the trip, and write it as a golden with its recording."""
+    with ScriptedSession(helper, read_script(TRIP).script) as session:
+        assert session.play().came_through
+        keep(session.simulation, path, "case", form=form)
+    return work_on(path)
+
+
+def moves_at_once(recorded: RecordedCase | None) -> list[tuple[str, int]]:
+    """Return the agents of a recording in their order, each with how many calls it made at once."""
+    assert recorded is not None
+    turns = (model for turn in recorded.turns for model in turn.models)
+    return [(model.agent, len([*calls_in(model.responses)])) for model in turns]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_agents_did_at_once_is_done_at_once_again(
+    helper: SimulatedAgentConfig, tmp_path: Path, form: TraceForm
+) -> None:
+    """The recording tells who made each call and which were one turn, also where the case is cut between them."""
+    path = tmp_path / "case.evalset.json"
+    work = trip(helper, path, form)
+    held, nested = work.held("case"), agents_as_tools(helper.root_agent)
+    last = len(turns_of(held.case)) - 1
+    made = script_until(held.case, last, len(steps_of(held.case, last)), held.recorded, nested)
+    assert made.losses == ()
+    with ScriptedSession(helper, made.script) as session:
+        assert session.play().came_through
+        write_golden_trace(session.simulation, path, eval_id="case", replace=True)
+    assert moves_at_once(work_on(path).held("case").recorded) == moves_at_once(held.recorded)
+    (first, _, _) = calls_of(held.case, 0)
+    until = steps_of(held.case, 0).index(first.call) + 1
+    with ScriptedSession(helper, script_until(held.case, 0, until, held.recorded, nested).script) as session:
+        session.play()
+        waiting = [request for request in session.simulation.pending if isinstance(request, ToolRequest)]
+        assert [request.tool_name for request in waiting] == ["city", "days"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_agent_is_offered_its_own_steps_of_the_golden(
+    helper: SimulatedAgentConfig, tmp_path: Path, form: TraceForm
+) -> None:
+    """The recording tells whose they are; without one nobody is offered what can be another's, and it is said what got lost."""
+    work = trip(helper, tmp_path / "case.evalset.json", form)
+    held, nested = work.held("case"), agents_as_tools(helper.root_agent)
+    whole = script_until(held.case, 2, len(steps_of(held.case, 2)), held.recorded, nested)
+    alone = script_until(held.case, 2, len(steps_of(held.case, 2)), None, nested)
+    with ScriptedSession(helper, read_script(TRIP).script) as session:
+        facts = session.play().facts
+    seen = {"recorded": 0, "alone": 0}
+    for place, fact in enumerate(facts):
+        if not isinstance(fact, ModelAnswered):
+            continue
+        for name, script in (("recorded", whole.script), ("alone", alone.script)):
+            offered = NextLines(script, facts[:place], root="helper").move(fact.agent)
+            if offered is not None:
+                said = parts_of(fact.responses[0]["content"])
+                assert [_plain(part) for part in offered.parts] == [_plain(part) for part in said]
+                assert offered.is_here
+                seen[name] += 1
+    assert seen == {"recorded": 8, "alone": 1 if form == "intermediate_data" else 7}
+    assert bool(alone.losses) is (form == "intermediate_data")
+
+
+def _plain(part: Any) -> Any:
+    call = part.get("function_call")
+    return (call["name"], call["args"]) if call else part["text"]

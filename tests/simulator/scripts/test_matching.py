@@ -61,12 +61,12 @@ GOLDEN = Script.model_validate(
             {
                 "say": "x",
                 "moves": [
-                    {"calls": [{"name": "find", "args": {"id": "A"}}, {"name": "check"}]},
+                    {"agent": "clerk", "calls": [{"name": "find", "args": {"id": "A"}}, {"name": "check"}]},
                     {"tool": "find", "args": {"id": "A"}, "returns": 1, "state_delta": {"seen": "A"}},
                     {"tool": "check", "returns": 2},
-                    {"calls": [{"name": "find", "args": {"id": "B"}}]},
+                    {"agent": "clerk", "calls": [{"name": "find", "args": {"id": "B"}}]},
                     {"tool": "find", "args": {"id": "B"}, "returns": 3},
-                    {"text": "Done."},
+                    {"agent": "clerk", "text": "Done."},
                 ],
             },
             {"confirm": True, "tool": "pay", "moves": [{"agent": "other", "text": "Paid."}]},
@@ -114,6 +114,30 @@ def test_an_agent_keeps_its_place_in_a_script_that_it_leaves(
     names = [part["text"] if "text" in part else part["function_call"]["name"] for part in parts]
     assert (names, found.is_here if found else False) == (calls, is_here)
     assert gone().move("other") is not None
+
+
+MOVE, PART = {"calls": [{"name": "find"}]}, {"text": "Done."}
+
+
+@pytest.mark.parametrize(
+    ("moves", "offered", "tells"),
+    [
+        ([MOVE, PART], {"clerk"}, True),
+        ([{**MOVE, "agent": "desk"}, {**PART, "agent": "desk"}], {"clerk", "desk"}, True),
+        ([{**MOVE, "agent": "clerk"}, {**PART, "agent": "desk"}], {"clerk", "desk"}, True),
+        ([MOVE, {**PART, "agent": "desk"}], {"desk"}, False),
+        ([MOVE, {"transfer": "desk"}, PART], set(), False),
+    ],
+)
+def test_a_move_that_names_no_agent_is_offered_to_the_only_one(
+    moves: Any, offered: set[str], *, tells: bool
+) -> None:
+    """Where another agent is in the script, nobody knows whose it is; the only agent can have another name by now."""
+    script = Script.model_validate({"turns": [{"say": "x", "moves": moves}]})
+    found = NextLines(script, [asked()], root="clerk")
+    agents = ("clerk", "desk", "expert")
+    assert {agent for agent in agents if found.move(agent) is not None} == offered
+    assert found.tells_agents is tells
 
 
 def test_the_nearest_answer_of_a_script_tells_how_it_differs() -> None:
