@@ -25,12 +25,14 @@ _LETTERS = re.compile(r"[^A-Za-z0-9]+")
 class PlayedCase(Value):
     """The case that a session began with, or was written to, and the eval set that it is in.
 
-    `session_id` is that of the session that was written: a copy of it is another case.
+    `session_id` is that of the session that was written: a copy of it is another case. `losses` says in sentences what was not
+    played as it is in the case.
     """
 
     path: str
     eval_id: str
     session_id: str = ""
+    losses: tuple[str, ...] = ()
 
 
 def remember_played(texts: MutableMapping[str, str], played: PlayedCase) -> None:

@@ -81,7 +81,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _dataset(live, view.head, chosen, result) if result is not None else None,
         is_taken=is_taken,
         is_own=there == "differs",
-        dropped=_dropped(chosen.path, result) if is_taken and result is not None else (),
+        dropped=_dropped(chosen.path, result if is_taken else None, view.session, played),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -97,10 +97,16 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             _write_dataset(live, view.head, result, path)
 
 
-def _dropped(path: str, result: Exportable) -> tuple[str, ...]:
+def _dropped(
+    path: str, result: Exportable | None, session: SimulationSession, played: PlayedCase | None
+) -> tuple[str, ...]:
+    """Say what a case of the set loses if the session takes its place; nothing where it takes none."""
+    if result is None:
+        return ()
     from evalset.editing.golden_writing import dropped_by_replacing  # noqa: PLC0415 - it imports ADK's evaluation
 
-    return dropped_by_replacing(path, result.case)
+    lost = played.losses if played is not None else ()
+    return (*lost, *dropped_by_replacing(path, result.case, session.rules))
 
 
 def _chosen(

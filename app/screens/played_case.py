@@ -33,5 +33,6 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     form = ScriptForm(agent=asked.agent, text=write_script(without_names(made.script)), rest=rest)
     live = open_script(form, config, owner)
     keep_golden(live, whole.script)
-    remember_played(live.drafts, PlayedCase(path=str(work.opened.path), eval_id=str(held.case["eval_id"])))
+    played = PlayedCase(path=str(work.opened.path), eval_id=str(held.case["eval_id"]), losses=whole.losses)
+    remember_played(live.drafts, played)
     return live

@@ -358,7 +358,7 @@ def _in_its_place(
     """Write the case in the place of the one with its id, and its environment with it; return both files and the id."""
     try:
         case = GoldenTraceBuilder(session, eval_id=given.eval_id, confirmations="beside").build()
-        for dropped in dropped_by_replacing(given.out, case):
+        for dropped in dropped_by_replacing(given.out, case, session.rules):
             progress.say(f"warning: {dropped}")
         saved = replace_case(given.out, case, recorded_for(session, facts, config.root_agent))
     except GoldenTraceError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,6 +27,7 @@ from simulator.base.json_differences import ABSENT
 from simulator.base.state_scopes import lasting
 
 if TYPE_CHECKING:
+    from simulator.environment.injection.rules import InjectionRule
     from simulator.runtime import Simulation
 
 
@@ -68,8 +69,13 @@ def write_golden_trace(
     return written
 
 
-def dropped_by_replacing(eval_set: Path | str, case: EvalCase) -> tuple[str, ...]:
-    """Say what the case of this id loses if this one takes its place: turns, and values of the final state; nothing where it loses none, or cannot be read."""
+def dropped_by_replacing(
+    eval_set: Path | str, case: EvalCase, rules: Iterable[InjectionRule] = ()
+) -> tuple[str, ...]:
+    """Say what the case of this id loses if this one takes its place: turns, values of the final state, and rules of its recording.
+
+    Nothing where it loses none, or cannot be read. `rules` are those of the session.
+    """
     try:
         opened = open_set(eval_set)
         if all(row.eval_id != case.eval_id for row in opened.rows):
@@ -77,7 +83,7 @@ def dropped_by_replacing(eval_set: Path | str, case: EvalCase) -> tuple[str, ...
         held = SetWork(opened, open_beside(opened.path)).held(case.eval_id)
     except (EvalSetError, EditError, ValidationError, OSError):
         return ()
-    return (*_turns_dropped(held.case, case), *_state_dropped(held, case))
+    return (*_turns_dropped(held.case, case), *_state_dropped(held, case), *_rules_dropped(held, rules))
 
 
 def _turns_dropped(before: Case, case: EvalCase) -> Iterator[str]:
@@ -91,6 +97,14 @@ def _state_dropped(before: EditedCase, case: EvalCase) -> Iterator[str]:
     held = lasting(end_state(field(before.case, "final_session_state"), before.recorded) or {})
     if names := [repr(name) for name in held if name not in (case.final_session_state or {})]:
         yield f"{', '.join(names)} will be removed from the final state: the session did not set {'it' if len(names) == 1 else 'them'}"
+
+
+def _rules_dropped(before: EditedCase, rules: Iterable[InjectionRule]) -> Iterator[str]:
+    now = {rule.rule_id for rule in rules}
+    held = before.recorded.rules if before.recorded is not None else ()
+    if names := [repr(rule.rule_id) for rule in held if rule.rule_id not in now]:
+        words = "rule" if len(names) == 1 else "rules"
+        yield f"the {words} {', '.join(names)} will be removed from the recording: the session does not have {'it' if len(names) == 1 else 'them'}"
 
 
 def is_there(eval_set: Path | str, case: EvalCase) -> Literal["", "same", "differs"]:

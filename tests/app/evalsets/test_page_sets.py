@@ -40,6 +40,8 @@ from evalset.importing.gathered import Harvest
 from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from simulator.environment.injection.rule_effects import DelayEffect
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
@@ -491,7 +493,8 @@ def write_played(path: Path, *later: str) -> Path:
     )
     first = RecordedTurn(query=turn["user_content"], calls=(call,))
     recorded = (first, *(RecordedTurn(query=each) for each in said))
-    case = RecordedCase(agent="order_desk", app_name="order_desk", turns=recorded)
+    rule = InjectionRule(rule_id="http_402", tool_name="find_order", effect=DelayEffect())
+    case = RecordedCase(agent="order_desk", app_name="order_desk", turns=recorded, rules=(rule,))
     put_cases(sidecar_of(path), {"played": case})
     return path
 
@@ -527,12 +530,34 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     live.simulation.complete()
     assert dropped not in tab.run().click("open_export").words
     assert unset in tab.words
+    assert "the rule 'http_402' will be removed" in tab.words
     tab.click("export_replace")
     assert not tab.app.error
     (case,) = json.loads(path.read_text())["eval_cases"]
     assert case["eval_id"] == "played"
     finals = [turn["final_response"]["parts"][0]["text"] for turn in case["conversation"]]
     assert finals == ["It is delayed.", "On its way."]
+    edited_sets().clear()
+
+
+def test_what_playing_a_case_lost_is_said_before_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case without a recording does not tell which calls were made at once."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json")
+    sidecar_of(path).unlink()
+    raw = json.loads(path.read_text())
+    way = raw["eval_cases"][0]["conversation"][0]["intermediate_data"]
+    for each in (way["tool_uses"], way["tool_responses"]):
+        each.append({**each[0], "id": "c2"})
+    path.write_text(json.dumps(raw))
+    tab = on_set(path, "played").unfold("case_step_played_0_5").click("play_played_0_5")
+    live = live_of(tab.session_id)
+    assert live.script is not None
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    live.simulation.complete()
+    assert "which were made at once" in tab.run().click("open_export").words
     edited_sets().clear()
 
 
