@@ -89,6 +89,11 @@ class SimulatedAgentConfig:
         """Whether the agent's code runs in a process of its own: then `agent` only looks like it, and cannot be played here."""
         return False
 
+    @property
+    def has_new_code(self) -> bool | None:
+        """Whether its files are others than those that were loaded; None where it does not know."""
+        return None
+
     def as_loaded(self) -> SimulatedAgentConfig:
         """Return it as its code was loaded last: another one where that is other code than it was made from."""
         return self

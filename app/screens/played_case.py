@@ -23,7 +23,7 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
-    config = catalogue().config(asked.agent)
+    config = catalogue().config_of_now(asked.agent)
     held = work.held(asked.key)
     nested = agents_as_tools(config.root_agent)
     made = script_until(held.case, asked.turn, asked.steps, held.recorded, nested)

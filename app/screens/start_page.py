@@ -216,19 +216,19 @@ def _choice(chosen: AgentEntry | None) -> ChosenAgent:
 
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
-    return open_session(form, agents.config(form.agent, as_listed=True), visitor().owner)
+    return open_session(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
 
 
 def _played_user(agents: AgentCatalogue, form: StartForm, scenario: ScenarioStart) -> LiveSession:
-    return open_scenario(form, scenario, agents.config(form.agent, as_listed=True), visitor().owner)
+    return open_scenario(form, scenario, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
 
 
 def _script(agents: AgentCatalogue, form: ScriptForm) -> LiveSession:
-    return open_script(form, agents.config(form.agent, as_listed=True), visitor().owner)
+    return open_script(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
 
 
 def _replayed(agents: AgentCatalogue, form: RecordedForm) -> LiveSession:
-    return open_recorded(form, agents.config(form.agent, as_listed=True), visitor().owner)
+    return open_recorded(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
 
 
 def _open(agent: str, opened: Callable[[], LiveSession], flag: page_state.Flag) -> None:

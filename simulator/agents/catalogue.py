@@ -298,27 +298,27 @@ class AgentCatalogue:
             AgentLoadError: It could not be loaded; the text says what failed and where.
         """
         found = self._find(name, as_listed=as_listed)
-        entry = self._load(found, anew=False)
-        if entry.config is None:
-            # A folder or file that cannot be listed stands here under a name that is no agent's.
-            is_agent = found.entry.error is None
-            raise AgentLoadError(
-                f"agent {name!r} could not be loaded: {entry.error}" if is_agent else str(entry.error)
-            )
-        return entry.config
+        return _config_in(self._load(found, anew=False), found)
 
-    def config_of_now(self, name: str) -> SimulatedAgentConfig:
-        """Load an agent, again where its files have changed since, and return its config; sessions keep the one they have.
+    def config_of_now(self, name: str, *, as_listed: bool = False) -> SimulatedAgentConfig:
+        """Load an agent, again where its files have changed since, and return its config: what begins, begins with it.
+
+        Sessions keep the one that they have.
+
+        Args:
+            name: Its name.
+            as_listed: As for `config`.
 
         Raises:
             UnknownAgentError: No agent has this name.
             AgentLoadError: It could not be loaded; the text says what failed and where.
         """
-        found = self._find(name)
-        self._load(found, anew=False)
-        if self._sources.get(_key(found)) != _source(found):
-            self._load(found, anew=True)
-        return self.config(name)
+        found = self._find(name, as_listed=as_listed)
+        entry = self._load(found, anew=False)
+        is_of_before = entry.config.has_new_code if entry.config is not None else None
+        if is_of_before is None:
+            is_of_before = self._sources.get(_key(found)) != _source(found)
+        return _config_in(self._load(found, anew=True) if is_of_before else entry, found)
 
     def _find(self, name: str, *, as_listed: bool = False) -> _Found:
         # What is named like an agent of the folder is that agent, whatever a file lists.
@@ -478,6 +478,21 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
 def _described(entry: AgentEntry, config: SimulatedAgentConfig) -> AgentEntry:
     description = getattr(config.root_agent, "description", "") or entry.description
     return replace(entry, config=config, description=str(description))
+
+
+def _config_in(entry: AgentEntry, found: _Found) -> SimulatedAgentConfig:
+    """Return the config of an entry.
+
+    Raises:
+        AgentLoadError: It has none.
+    """
+    if entry.config is None:
+        # A folder or file that cannot be listed stands here under a name that is no agent's.
+        is_agent = found.entry.error is None
+        raise AgentLoadError(
+            f"agent {found.entry.name!r} could not be loaded: {entry.error}" if is_agent else str(entry.error)
+        )
+    return entry.config
 
 
 def _source(found: _Found) -> str:

@@ -117,8 +117,8 @@ class AgentKernels:
 
     @property
     def has_new_code(self) -> bool:
-        """Whether the agent's files are others than when they were loaded."""
-        return self._files != _files_of(self.asked)
+        """Whether the agent's files are others than when they were loaded; not before a kernel has loaded them."""
+        return self._outline is not None and self._files != _files_of(self.asked)
 
     def run(
         self, function: str, arguments: JsonObject, *, stopped: Callable[[], bool] = lambda: False

@@ -67,6 +67,11 @@ class KernelAgentConfig(SimulatedAgentConfig):
         """Whether the agent's code runs in a process of its own: it does."""
         return True
 
+    @property
+    def has_new_code(self) -> bool | None:
+        """Whether its files are others than those that its kernel loaded last."""
+        return self.kernels.has_new_code
+
     def as_loaded(self) -> SimulatedAgentConfig:
         """Return it as its kernel has loaded it last; the same one where the agent's outline is the same."""
         last = self.kernels.last_outline

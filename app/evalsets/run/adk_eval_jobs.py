@@ -62,7 +62,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
     check_metrics(workspace, document)
-    config = agents.config(choice.agent)
+    config = agents.config_of_now(choice.agent)
     planned = _planned(workspace, choice, config)
     chosen = _models(choice, planned)
     planned = planned._replace(recorded_models=chosen.players == "recorded")

@@ -50,6 +50,6 @@ def edit_of(scene: SetContext, asked: GoldenEdit) -> Callable[[], Edit]:
     def work() -> Edit:
         if asked.action == "accept":
             return accepting(held, asked.eval_id, asked.run)
-        return repairing(held, asked.eval_id, catalogue().config(asked.agent))
+        return repairing(held, asked.eval_id, catalogue().config_of_now(asked.agent))
 
     return work

@@ -14,6 +14,7 @@ from app.evalsets.workspace import workspaces
 from app.live import agent_catalogue, new_code
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
+from app.live.new_code import take_new_code
 from app.screens import start_page
 from app.server.owners import LOCAL, Visitor
 from evalset.verify.results import VERDICTS
@@ -175,6 +176,38 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert len(simulation.journal.path()) == before
     assert {tool.name for tool in live.directory.tools} == {"find_order", "cancel_order"}
     assert catalogue().entries()[0].description == "Cancels orders, too."
+
+
+def test_a_new_session_begins_with_the_code_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sessions that are open keep what their process has loaded; one process serves all that begin with the same code."""
+    home = project(tmp_path / "agents")
+    monkeypatch.setattr(
+        "sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos", "--python", sys.executable]
+    )
+    catalogue().load_all()
+    code = home / "desk" / "agent.py"
+    old = code.read_text()
+    first = _started(Tab())
+    code.write_text(old.replace("Looks after", "Cancels"))
+    second, third = _started(Tab()), _started(Tab())
+    code.write_text(old)
+    take_new_code(second)
+    fourth = _started(Tab())
+    code.write_text("root_agent = missing")
+    tab = Tab().click("start_session")
+    assert "missing" in tab.literal
+    kernels = []
+    for live in (first, second, third, fourth):
+        assert isinstance(live.config, KernelAgentConfig)
+        kernels.append(live.config.kernels)
+    assert [kernel is kernels[1] for kernel in kernels] == [False, True, True, True]
+    described = [str(each.last_outline) for each in kernels[:2]]
+    assert ["Looks after orders." in each for each in described] == [True, True]
+    code.write_text(old)
+    for each in kernels[:2]:
+        each.end()
 
 
 @pytest.mark.long
