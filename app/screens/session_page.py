@@ -196,9 +196,8 @@ def _script(live: LiveSession) -> None:
     where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
     golden = script_play.golden_of(live)
     has_rest = bool(form.rest) and (golden is None or golden.message() is not None)
-    asked = script_strip(
-        live.script, where, form.text, recorded, has_rest=has_rest, is_case=golden is not None
-    )
+    case = golden.place if golden is not None else None
+    asked = script_strip(live.script, where, form.text, recorded, has_rest=has_rest, case=case)
     if asked is not None:
         _carry_out(partial(asked, live), live)
 

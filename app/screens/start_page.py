@@ -12,12 +12,14 @@ from app.agents.interpreter_panel import ChoosePython, PythonChoice
 from app.agents.processes_panel import RestartProcess
 from app.agents.scenario_start import ScenarioStart, open_scenario
 from app.forms.common_panel import problem
+from app.forms.widget_sync import set_input
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
 from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
+    QUERY_KEY,
     ChooseAgent,
     ChosenAgent,
     LoadWithPlaceholders,
@@ -60,6 +62,9 @@ _LOG = logging.getLogger(__name__)
 def start_page() -> None:
     """Draw the start page."""
     _say_what_is_missing()
+    if page_state.get("message_sent"):
+        page_state.put("message_sent", None)
+        set_input(QUERY_KEY, "")
     try:
         agents = catalogue()
     except AgentSettingsError as error:
@@ -216,7 +221,9 @@ def _choice(chosen: AgentEntry | None) -> ChosenAgent:
 
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
-    return open_session(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
+    live = open_session(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
+    page_state.put("message_sent", bool(form.query) or None)
+    return live
 
 
 def _played_user(agents: AgentCatalogue, form: StartForm, scenario: ScenarioStart) -> LiveSession:

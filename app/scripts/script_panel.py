@@ -35,7 +35,7 @@ def script_strip(
     recorded: RecordedView | None = None,
     *,
     has_rest: bool = False,
-    is_case: bool = False,
+    case: tuple[int, int] | None = None,
 ) -> ScriptAction | None:
     """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
@@ -45,11 +45,11 @@ def script_strip(
         text: The script.
         recorded: The recorded case that it replays, and what is missing there; None where it replays none.
         has_rest: Whether there are later turns to be played behind it.
-        is_case: Whether it is a case, whose next step is offered where a person decides.
+        case: Of a case, whose next step is offered where a person decides: the turn that the session is in, and how many the case has.
     """
     progress = work.progress if work is not None else None
-    what = "replay" if recorded else "case" if is_case else "script"
-    words = _words_of_replay(progress, recorded) if recorded else _words(progress, is_case=is_case)
+    what = "replay" if recorded else "case" if case else "script"
+    words = _words_of_replay(progress, recorded) if recorded else _words(progress, case)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
@@ -58,7 +58,7 @@ def script_strip(
         border=True,
         key="script_strip",
     ):
-        shown = _badge(progress, what.capitalize())
+        shown = _badge(progress, what.capitalize(), case)
         st.badge(shown.text, icon=shown.icon, color=shown.color)
         with st.container(key="script_words", width="stretch"):
             st.text(literal(words))
@@ -95,13 +95,21 @@ def _watch(work: ScriptAtWork, drawn: ScriptProgress) -> None:
         st.rerun()
 
 
-def _badge(progress: ScriptProgress | None, what: str) -> Badge:
+def _plays_on(progress: ScriptProgress, case: tuple[int, int] | None) -> bool:
+    """Return whether a person goes on in a case: at a step, or behind the turns that were to be played."""
+    if case is None:
+        return False
+    is_through = progress.played is not None and progress.played.came_through
+    return bool(progress.asks) or (is_through and progress.step.turns < case[1])
+
+
+def _badge(progress: ScriptProgress | None, what: str, case: tuple[int, int] | None) -> Badge:
     icon = ":material/description:"
     if progress is None:
         return Badge(text=f"{what} not running", color="gray", icon=icon)
-    if progress.asks:
-        is_case = what == "Case"
-        text, color = ("Case played to here", "blue") if is_case else (f"{what} waiting", "orange")
+    plays_on = what == "Case" and _plays_on(progress, case)
+    if plays_on or progress.asks:
+        text, color = ("Case played to here", "blue") if plays_on else (f"{what} waiting", "orange")
         return Badge(text=text, color=color, icon=icon)
     if not progress.is_over:
         return Badge(text=f"{what} running", color="blue", icon=icon)
@@ -141,21 +149,23 @@ def _adding(recorded: RecordedView | None) -> ScriptAction | None:
     return add_answers if wanted else None
 
 
-def _words(progress: ScriptProgress | None, *, is_case: bool = False) -> str:
+def _words(progress: ScriptProgress | None, case: tuple[int, int] | None = None) -> str:
     if progress is None:
         return "It can resume where it stopped."
-    step = progress.step
-    turn = f"Turn {step.turn} of {step.turns}"
-    if progress.asks and is_case:
+    number, turns = case or (progress.step.turn, progress.step.turns)
+    turn = f"Turn {number} of {turns}" if number <= turns else f"Turn {number}"
+    if _plays_on(progress, case):
         return f"{turn}. You continue from here. What the golden did next is shown where you decide."
     if progress.asks:
         wanted = ", and ".join(each.words for each in progress.asks[:2])
         return f"{turn}: the script has no line for {wanted}. Answer to continue."
     played = progress.played
     if played is None:
-        return f"{turn}: {progress.failure or step.words}"
+        return f"{turn}: {progress.failure or progress.step.words}"
     if played.came_through:
-        return f"All {step.turns} turns completed." if step.turns > 1 else "1 turn completed."
+        return (
+            f"All {progress.step.turns} turns completed." if progress.step.turns > 1 else "1 turn completed."
+        )
     return f"{turn}: {played.stopped or played.failure or _why(played)}"
 
 

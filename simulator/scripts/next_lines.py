@@ -103,6 +103,11 @@ class NextLines:
         return self._now + 1 == len(self._rounds)
 
     @property
+    def place(self) -> tuple[int, int]:
+        """In which turn the session is, and how many the script has: each begins with a message of the user."""
+        return max(self._now + 1, 1), len(self._rounds)
+
+    @property
     def next_turn(self) -> int:
         """The number, from 0, of the turn with the user's next message, or of one after the last."""
         return sum(len(turns) for turns in self._rounds[: self._now + 1])

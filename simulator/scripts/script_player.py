@@ -31,8 +31,9 @@ _PATIENCE = 1.0
 _SLICE = 0.25
 """For how many seconds it waits for the session without looking whether it is to stop."""
 
-MOVED = "Someone moved the session to another step."
-STOPPED = "Someone stopped the turn."
+WENT_BACK = "You went back a step."
+MOVED = "You moved to another step."
+STOPPED = "You stopped the turn."
 
 
 class ScriptStep(Value):
@@ -367,7 +368,8 @@ class ScriptPlay:
         """End where a person has gone back, or to another branch, since the script did something."""
         self._check_stopped()
         if not self.simulation.read(lambda engine: _leads_to(engine.journal, self._head)):
-            raise _Ends(stopped=MOVED)
+            is_earlier = self.simulation.read(lambda engine: _comes_from(engine.journal, self._head))
+            raise _Ends(stopped=WENT_BACK if is_earlier else MOVED)
         self._notice()
 
     def _check_stopped(self) -> None:
@@ -389,6 +391,11 @@ def _leads_to(journal: Journal, number: int) -> bool:
     """Return whether the way to the journal's head goes by this fact; a fact's number is greater than those before it."""
     since = takewhile(lambda pair: pair[0] >= number, journal.backwards())
     return any(each == number for each, _ in since)
+
+
+def _comes_from(journal: Journal, number: int) -> bool:
+    """Return whether the way to this fact goes by the journal's head."""
+    return any(each == journal.head for each, _ in journal.backwards(number))
 
 
 def _name(request: Request) -> str:

@@ -43,6 +43,7 @@ from evalset.recorded.recording_files import put_cases, read_environment, sideca
 from simulator.environment.injection.rule_effects import DelayEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Returned, ToolAnswered
+from simulator.scripts.script_player import WENT_BACK
 from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
 from simulator.session.adk_event_fields import message_text
@@ -517,7 +518,8 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert answer.error_message == "busy"
     (waits,) = live.simulation.view().pending
     assert isinstance(waits, ModelRequest)
-    assert not tab.run().has("play_rest")
+    assert "Turn 1 of 2." in tab.run().literal
+    assert not tab.has("play_rest")
     dropped = "turn 2 will be removed: the case in the file has 2 turns"
     unset = "'reserved' will be removed from the final state"
     assert live.simulation.answer(waits, "It is delayed.", wait=60)
@@ -537,6 +539,22 @@ def test_a_case_is_played_to_a_step_and_recorded_again_in_its_place(
     assert case["eval_id"] == "played"
     finals = [turn["final_response"]["parts"][0]["text"] for turn in case["conversation"]]
     assert finals == ["It is delayed.", "On its way."]
+    edited_sets().clear()
+
+
+def test_who_goes_back_while_a_case_is_played_is_told_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The case plays no more, and the strip names the turn of the case and what the person did."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json", "Thank you.")
+    tab = on_set(path, "played").unfold("case_step_played_0_2").click("play_played_0_2")
+    live = live_of(tab.session_id)
+    assert live.script is not None
+    assert live.script.wait(lambda progress: bool(progress.asks), 60)
+    assert live.simulation.undo(wait=60)
+    assert live.script.wait(lambda progress: progress.is_over, 60)
+    assert f"Turn 1 of 2: {WENT_BACK}" in tab.run().literal
     edited_sets().clear()
 
 
@@ -601,6 +619,7 @@ def test_what_the_golden_did_next_is_a_candidate_at_each_step(
     tab.run()
     assert not tab.keys("golden_use")
     assert ANOTHER_WAY in tab.words
+    assert "Turn 2 of 2" in tab.literal
     live.simulation.undo()
     press("golden_use")
     assert live.simulation.session.turns[-1].ended

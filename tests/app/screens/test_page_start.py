@@ -188,7 +188,7 @@ def test_who_answers_the_tools_is_named_and_held_to_what_it_needs() -> None:
 
 
 def test_a_first_query_is_held_to_the_input_schema_of_the_agent(tab: Tab) -> None:
-    """What it refuses opens no session: the page says where, and keeps the text to be mended; the agent's own example begins the first turn."""
+    """What it refuses opens no session: the page says where, and keeps the text to be mended; the agent's own example begins the first turn, and is then gone."""
     query = '{"employee_id": "7"}'
     tab.click("choose_expense_approver")
     tab.fill(QUERY_KEY, query).click("start_session")
@@ -200,9 +200,10 @@ def test_a_first_query_is_held_to_the_input_schema_of_the_agent(tab: Tab) -> Non
     tab.fill(QUERY_KEY, "").click("start_session")
     (live,) = registry().newest_first()
     assert live.simulation.session.turns == ()
-    Tab().click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
+    again = Tab().click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
     (turn,) = registry().newest_first()[0].simulation.session.turns
     assert turn.error is None
+    assert not again.click("new_session").app.text_area(key=QUERY_KEY).value
 
 
 def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(own_agents: Path) -> None:

@@ -15,7 +15,7 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator import Simulation, SimulationError
 from simulator.facts import ModelAnswered, ToolAnswered, TurnStarted
 from simulator.scripts import Played, Script, ScriptAtWork, ScriptedSession, ScriptProgress, open_for_script
-from simulator.scripts.script_player import MOVED, STOPPED
+from simulator.scripts.script_player import MOVED, STOPPED, WENT_BACK
 from simulator.session.history import FinalResponse, ToolError, ToolOutput
 from tests.evalset.sessions import PATIENCE, Scripted, agent, call, find_order, refund, say
 from tests.simulator.scripts.recording import LATEST, case_of, config, play
@@ -329,7 +329,7 @@ def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
     """While it asks; what it has done stays, and is told to be its doing."""
     with at_work(desk(), LATE) as (simulation, work):
         work.stop()
-        assert ended(work).stopped not in {"", MOVED, STOPPED}
+        assert ended(work).stopped not in {"", MOVED, STOPPED, WENT_BACK}
         assert len(simulation.pending) == 1
         assert simulation.answer(simulation.pending[0], {}, wait=PATIENCE)
         assert len(simulation.pending) == 1
@@ -337,11 +337,11 @@ def test_it_can_be_stopped_and_the_session_goes_on_by_hand() -> None:
         assert [fact.provenance.by for fact in spoken] == ["script"]
 
 
-@pytest.mark.parametrize("how", [MOVED, STOPPED])
+@pytest.mark.parametrize("how", [WENT_BACK, STOPPED])
 def test_it_ends_where_somebody_goes_back_or_stops_the_turn(how: str) -> None:
     """Its lines belong to a way that is not gone any more."""
     with at_work(desk(), LATE) as (simulation, work):
-        if how == MOVED:
+        if how == WENT_BACK:
             assert simulation.undo(wait=PATIENCE)
         else:
             simulation.stop()
