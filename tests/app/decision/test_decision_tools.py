@@ -265,7 +265,9 @@ def test_a_long_running_call_is_answered_later() -> None:
         page.press("accept_")
         assert answers(simulation)[0].outcome == Deferred()
         assert [one.tool_name for one in simulation.session.open_calls] == ["ship"]
-        page.choose("waiting_", "query 1").tab.file_uploader[0].set_value(("plan.png", b"pixels", "image/png"))
+        page.choose("waiting_", "query 1").tab.file_uploader[0].set_value(
+            ("plan.png", b"pixels", "image/png")
+        )
         page.type("again_text", "Meanwhile, look at this.").press("accept_")
         said = simulation.session.turns[-1].message
         assert [file.name for file in files_in(said)] == ["plan.png"]
