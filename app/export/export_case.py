@@ -48,6 +48,7 @@ class ExportForm(Value):
     eval_id: str
     path: str
     replaces: bool = False
+    keeps_edits: bool = True
 
 
 class ExportResult(Value):
@@ -281,7 +282,7 @@ def write(
     writer, case = _checked(session, chosen)
     environment = None
     if chosen.replaces:
-        written, environment = _replaced(writer.path, case, session, config, facts)
+        written, environment = _replaced(writer.path, case, session, config, facts, chosen)
     else:
         written = writer.write_eval_case(case)
     return _recorded(
@@ -326,19 +327,22 @@ def _replay_lines(app_name: str, environment: Path, config: SimulatedAgentConfig
     return replay_lines_of(config, app_name, environment, agent_folder(config))
 
 
-def _replaced(
+def _replaced(  # noqa: PLR0917 - what was played, where it goes, and how
     path: Path,
     case: EvalCase,
     session: SimulationSession,
     config: SimulatedAgentConfig,
     facts: Iterable[Fact],
+    chosen: ExportForm,
 ) -> tuple[evalset.WrittenCase, Path]:
     """Put the case and its recording in the place of those with its id."""
     from evalset.editing.golden_writing import replace_case  # noqa: PLC0415 - importing ADK takes a second
     from evalset.recorded.recording_export import recorded_for  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import sidecar_of  # noqa: PLC0415 - as above
 
-    saved = replace_case(path, case, recorded_for(session, facts, config.root_agent))
+    saved = replace_case(
+        path, case, recorded_for(session, facts, config.root_agent), keep_edits=chosen.keeps_edits
+    )
     written = evalset.WrittenCase(path=saved.path, eval_id=case.eval_id, converted_copy=saved.converted_copy)
     return written, sidecar_of(saved.path)
 

@@ -33,6 +33,8 @@ from simulator.environment.drafts.blanks import Unsure
 if TYPE_CHECKING:
     from app.export.export_replay import ExportReplay, LastRun
     from app.live.background_jobs import Job
+    from evalset.editing.golden_writing import Replacing
+    from evalset.editing.hand_edits import HandEdit
     from evalset.verify.results import Divergence
 
 
@@ -87,7 +89,10 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
 
 def _what(written: ExportResult) -> None:
     if written.found == "differs":
-        st.info("The eval set has a case of this session that differs from it.", icon=":material/difference:")
+        st.info(
+            "The eval set has a case of this session that differs from it. The results below are those of the case in the eval set.",
+            icon=":material/difference:",
+        )
         return
     added = "The case was replaced." if written.replaced else "The case was added to the eval set."
     made = "A new eval set was written." if written.created else added
@@ -342,8 +347,8 @@ class ExportView:
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
     session that is not has no case, and its script is all there is of it. `replay` is that of the last write, `last` the last run of that case,
     `divergence` draws where it goes another way. `case_runs` draws what else is run on the case that was written. `dataset` is what is known of it as a
-    dataset; None where there is no case. `is_taken` says that the set has another case with this id, and `is_own` that the session was written there, or plays it; `dropped`
-    what it would lose.
+    dataset; None where there is no case. `is_taken` says that the set has another case with this id, and `is_own` that the session was written there, or plays it; `replacing`
+    what becomes of that case then, `lost` what it had not told when it was played.
     """
 
     result: Exportable | None
@@ -360,7 +365,8 @@ class ExportView:
     dataset: DatasetView | None = None
     is_taken: bool = False
     is_own: bool = False
-    dropped: tuple[str, ...] = ()
+    replacing: Replacing | None = None
+    lost: tuple[str, ...] = ()
 
 
 class WriteTrace(Value):
@@ -383,6 +389,7 @@ def fields(kept: KeptInputs, default_path: str) -> ExportForm:
         form=kept.value("export_form", "intermediate_data"),
         eval_id=str(kept.value("export_eval_id", "") or ""),
         path=str(kept.value("export_path", default_path) or ""),
+        keeps_edits=bool(kept.value("export_keep_edits", initial=True)),
     )
 
 
@@ -494,13 +501,15 @@ def _ways(
             st.caption(
                 "Eval sets of the demo agents are stored in your data folder. Any other path works too."
             )
-    asked = _buttons(chosen, shown, may_write=may_write)
+    asked = _buttons(kept, chosen, shown, may_write=may_write)
     dataset = dataset_export(kept, shown.dataset, may_write=may_write) if shown.dataset is not None else None
     script_export(kept, chosen.eval_id, shown.script)
     return asked or dataset
 
 
-def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+def _buttons(
+    kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool
+) -> ExportCommand | None:
     result = shown.result
     done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
         chosen.eval_id,
@@ -518,7 +527,11 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
-    for each in shown.dropped if may_write else ():
+    found = shown.replacing if may_write else None
+    if found is not None and found.edits:
+        _edits(kept, found.edits)
+    dropped = found.dropped(keep_edits=chosen.keeps_edits) if found else ()
+    for each in (*shown.lost, *dropped) if shown.is_taken else ():
         st.warning(literal(f"If you replace the case, {each}."), icon=":material/content_cut:")
     replace = replace or (shown.is_taken and not shown.is_own and may_write and _replace())
     if replace:
@@ -527,6 +540,19 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     if shown.written is not None and exported(shown.written, shown, differs):
         return ReplayCase()
     return WriteTrace(form=chosen) if write else None
+
+
+def _edits(kept: KeptInputs, edits: Sequence[HandEdit]) -> None:
+    """Say what was edited in the case since it was written, and let a person choose whether that stays."""
+    with st.container(gap="xsmall", key="export_edits", border=True):
+        st.badge("Edited after the case was written", icon=":material/edit_note:", color="orange")
+        st.text(literal("\n".join(f"{each.words[:1].upper()}{each.words[1:]}" for each in edits)))
+        if any(each.again is not None for each in edits):
+            st.checkbox(
+                "Keep these edits",
+                key=kept.widget("export_keep_edits", initial=True),
+                help="They stay where the session has the same call and the same response as before",
+            )
 
 
 def _write(*, done: bool, cannot: bool) -> bool:

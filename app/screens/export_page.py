@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from app.export.export_replay import ExportReplay
     from app.live.background_jobs import Job
     from evalset.cli.shell_lines import ShownCommands
+    from evalset.editing.golden_writing import Replacing
     from evalset.verify.results import Divergence
     from simulator.runtime import SimulationView
 
@@ -61,17 +62,17 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     chosen, played = _chosen(live, view.session, kept, _written(view.head))
     is_over = view.session.state is SessionState.COMPLETED
     result, refused = _built(live, view, chosen) if is_over else (None, None)
-    there = _there(played, result)
+    is_known = page_state.get("taken") == [chosen.path, chosen.eval_id]
+    found = _replacing(chosen, result) if played or is_known else None
+    there = _there(played, found)
     written = _known(live, view, chosen, played, there)
-    script = partial(script_text, live.simulation.journal)
     of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
-    is_taken = there == "differs" or page_state.get("taken") == [chosen.path, chosen.eval_id]
     shown = ExportView(
         result,
         refused,
         page_state.get("unwritten"),
         written,
-        script,
+        partial(script_text, live.simulation.journal),
         _divergence,
         of_scenario,
         is_over,
@@ -79,9 +80,10 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         _last_run(live, written) if written is not None else None,
         partial(_case_runs, live, written) if written is not None and not live.read_only else _nothing,
         _dataset(live, view.head, chosen, result) if result is not None else None,
-        is_taken=is_taken,
+        is_taken=there == "differs" or is_known,
         is_own=there == "differs",
-        dropped=_dropped(chosen.path, result if is_taken else None, view.session, played),
+        replacing=found,
+        lost=played.losses if played is not None else (),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():
@@ -97,16 +99,14 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             _write_dataset(live, view.head, result, path)
 
 
-def _dropped(
-    path: str, result: Exportable | None, session: SimulationSession, played: PlayedCase | None
-) -> tuple[str, ...]:
-    """Say what a case of the set loses if the session takes its place; nothing where it takes none."""
+def _replacing(chosen: ExportForm, result: Exportable | None) -> Replacing | None:
+    """Return what becomes of the case with this id if the session's takes its place."""
     if result is None:
-        return ()
-    from evalset.editing.golden_writing import dropped_by_replacing  # noqa: PLC0415 - it imports ADK's evaluation
+        return None
+    from evalset.editing.golden_writing import replacing  # noqa: PLC0415 - it imports ADK's evaluation
 
-    lost = played.losses if played is not None else ()
-    return (*lost, *dropped_by_replacing(path, result.case, session.rules))
+    recorded = result.known.get(result.case.eval_id)
+    return replacing(whole_path(chosen.path), result.case, recorded, keep_edits=chosen.keeps_edits)
 
 
 def _chosen(
@@ -124,13 +124,11 @@ def _chosen(
     return chosen, in_place if in_place and chosen.eval_id == in_place.eval_id else None
 
 
-def _there(played: PlayedCase | None, result: Exportable | None) -> Literal["", "same", "differs"]:
-    """Say whether the case is in its set, and whether it is what the session gives now."""
-    if played is None or result is None:
+def _there(played: PlayedCase | None, found: Replacing | None) -> Literal["", "same", "differs"]:
+    """Say whether the case is in its set, and whether it stays as it is if the session's takes its place."""
+    if played is None or found is None:
         return ""
-    from evalset.editing.golden_writing import is_there  # noqa: PLC0415 - it imports ADK's evaluation
-
-    return is_there(played.path, result.case)
+    return "same" if found.is_same else "differs"
 
 
 def _known(

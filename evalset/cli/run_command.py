@@ -17,7 +17,7 @@ from evalset.cli.progress_line import ProgressLine, plain
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
 from evalset.editing.case_play import script_with_recording
-from evalset.editing.golden_writing import dropped_by_replacing, replace_case
+from evalset.editing.golden_writing import replace_case, replacing
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
 from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
@@ -358,9 +358,14 @@ def _in_its_place(
     """Write the case in the place of the one with its id, and its environment with it; return both files and the id."""
     try:
         case = GoldenTraceBuilder(session, eval_id=given.eval_id, confirmations="beside").build()
-        for dropped in dropped_by_replacing(given.out, case, session.rules):
+        recorded, keeps = recorded_for(session, facts, config.root_agent), not given.drop_edits
+        found = replacing(given.out, case, recorded, keep_edits=keeps)
+        for dropped in found.dropped(keep_edits=keeps) if found is not None else ():
             progress.say(f"warning: {dropped}")
-        saved = replace_case(given.out, case, recorded_for(session, facts, config.root_agent))
+        for edit in found.edits if found is not None and keeps else ():
+            if edit.again is not None:
+                progress.say(f"kept: {edit.words} after the case was written (--drop-edits removes it)")
+        saved = replace_case(given.out, case, recorded, keep_edits=keeps)
     except GoldenTraceError as error:
         raise Ends(FAILED, f"{error}; nothing was written") from error
     except EvalSetError as error:

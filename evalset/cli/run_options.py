@@ -106,6 +106,11 @@ def _add_id(run: Any) -> None:
         action="store_true",
         help="replace the case with the id of --eval-id; its notes, review, rubrics and tolerances stay",
     )
+    run.add_argument(
+        "--drop-edits",
+        action="store_true",
+        help="with --replace: remove what was edited in the case after it was written (default: kept where the session has the same there)",
+    )
 
 
 def _add_user(run: Any) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.editing.case_edits import ReplaceCase
-from evalset.editing.case_parts import Case, EditError, field, put
+from evalset.editing.case_parts import Case, EditError, field, put, turns_of
+from evalset.editing.hand_edits import HandEdit, carried_over, hand_edits
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import Saved, save
@@ -27,7 +28,6 @@ from simulator.base.json_differences import ABSENT
 from simulator.base.state_scopes import lasting
 
 if TYPE_CHECKING:
-    from simulator.environment.injection.rules import InjectionRule
     from simulator.runtime import Simulation
 
 
@@ -37,6 +37,7 @@ def write_golden_trace(
     *,
     eval_id: str | None = None,
     replace: bool = False,
+    keep_edits: bool = True,
 ) -> WrittenCase:
     """Write the golden trace of a played session, and beside it what the world answered, so that it can be verified.
 
@@ -45,6 +46,7 @@ def write_golden_trace(
         eval_set: The eval-set file, created where it is not there; that of the agent's configuration by default.
         eval_id: The id of the case; the agent's name and the time by default, and where that is taken a number more.
         replace: Put it in the place of the case with this id, which keeps its notes, review, rubrics and tolerances.
+        keep_edits: What was edited in that case since it was written is edited in this one, too, where it has the same there.
 
     Raises:
         TypeError: A case is to be replaced, and no id is given.
@@ -60,7 +62,8 @@ def write_golden_trace(
     case = GoldenTraceBuilder(session, eval_id=eval_id, confirmations="beside").build()
     facts = [fact for _, fact in simulation.journal.path()]
     if replace:
-        replace_case(writer.path, case, recorded_for(session, facts, config.root_agent))
+        recorded = recorded_for(session, facts, config.root_agent)
+        replace_case(writer.path, case, recorded, keep_edits=keep_edits)
         return WrittenCase(path=writer.path, eval_id=case.eval_id)
     if eval_id is None:
         case = case.model_copy(update={"eval_id": unique_eval_id(case.eval_id, writer.eval_ids())})
@@ -69,57 +72,92 @@ def write_golden_trace(
     return written
 
 
-def dropped_by_replacing(
-    eval_set: Path | str, case: EvalCase, rules: Iterable[InjectionRule] = ()
-) -> tuple[str, ...]:
-    """Say what the case of this id loses if this one takes its place: turns, values of the final state, and rules of its recording.
+class Replacing(NamedTuple):
+    """What becomes of a case of a set if another one takes its place.
 
-    Nothing where it loses none, or cannot be read. `rules` are those of the session.
+    Attributes:
+        held: The case of the set.
+        made: The case that stands there then.
+        edits: What was edited in the case of the set since it was written; those that have no edit to carry over go.
     """
+
+    held: EditedCase
+    made: EditedCase
+    edits: tuple[HandEdit, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the case stays as it is."""
+        return self.held.case == self.made.case
+
+    def dropped(self, *, keep_edits: bool = True) -> tuple[str, ...]:
+        """Say what goes: turns, values of the final state, rules of the recording, edits."""
+        edits = (edit for edit in self.edits if edit.again is None or not keep_edits)
+        gone = (f"{edit.words} after the case was written, and the edit will be removed" for edit in edits)
+        return (
+            *_turns_dropped(self.held.case, self.made.case),
+            *_state_dropped(self.held, self.made.case),
+            *_rules_dropped(self.held, self.made),
+            *gone,
+        )
+
+
+def replacing(
+    eval_set: Path | str, case: EvalCase, recorded: RecordedCase | None, *, keep_edits: bool = True
+) -> Replacing | None:
+    """Return what becomes of the case of this id if this one takes its place; None where there is none, or it cannot be read."""
     try:
         opened = open_set(eval_set)
-        if all(row.eval_id != case.eval_id for row in opened.rows):
-            return ()
-        held = SetWork(opened, open_beside(opened.path)).held(case.eval_id)
+        if case.eval_id not in opened.places:
+            return None
+        work = SetWork(opened, open_beside(opened.path))
+        return _replace(work, case, recorded, keep_edits=keep_edits)
     except (EvalSetError, EditError, ValidationError, OSError):
-        return ()
-    return (*_turns_dropped(held.case, case), *_state_dropped(held, case), *_rules_dropped(held, rules))
+        return None
 
 
-def _turns_dropped(before: Case, case: EvalCase) -> Iterator[str]:
-    held, now = len(field(before, "conversation") or []), len(case.conversation or ())
-    if held > now:
-        last = f"turn {now + 1}" if held == now + 1 else f"turns {now + 1} to {held}"
-        yield f"{last} will be removed: the case in the file has {held} turns, and the new one has {now}"
+def _replace(work: SetWork, case: EvalCase, recorded: RecordedCase | None, *, keep_edits: bool) -> Replacing:
+    """Put a case in the place of the one with its id, with what was edited in that one."""
+    key = case.eval_id
+    held = work.held(key)
+    kept = held.recorded.tolerances if held.recorded is not None else ()
+    if recorded is not None:
+        recorded = recorded.model_copy(update={"tolerances": kept or recorded.tolerances})
+    value = _replaced(held.case, json.loads(case_json(case)))
+    work.apply(ReplaceCase(case=key, value=value, recorded=recorded, words="Replace the case"))
+    edits = hand_edits(key, held, work.held(key))
+    for edit in carried_over(edits) if keep_edits else ():
+        work.apply(edit)
+    return Replacing(held, work.held(key), edits)
 
 
-def _state_dropped(before: EditedCase, case: EvalCase) -> Iterator[str]:
+def _turns_dropped(before: Case, now: Case) -> Iterator[str]:
+    held, left = (len(turns_of(case)) for case in (before, now))
+    if held > left:
+        last = f"turn {left + 1}" if held == left + 1 else f"turns {left + 1} to {held}"
+        yield f"{last} will be removed: the case in the file has {held} turns, and the new one has {left}"
+
+
+def _state_dropped(before: EditedCase, now: Case) -> Iterator[str]:
     held = lasting(end_state(field(before.case, "final_session_state"), before.recorded) or {})
-    if names := [repr(name) for name in held if name not in (case.final_session_state or {})]:
+    state = field(now, "final_session_state") or {}
+    if names := [repr(name) for name in held if name not in state]:
         yield f"{', '.join(names)} will be removed from the final state: the session did not set {'it' if len(names) == 1 else 'them'}"
 
 
-def _rules_dropped(before: EditedCase, rules: Iterable[InjectionRule]) -> Iterator[str]:
-    now = {rule.rule_id for rule in rules}
-    held = before.recorded.rules if before.recorded is not None else ()
-    if names := [repr(rule.rule_id) for rule in held if rule.rule_id not in now]:
+def _rules_dropped(before: EditedCase, now: EditedCase) -> Iterator[str]:
+    held, made = (
+        {rule.rule_id: rule for rule in each.recorded.rules} if each.recorded else {}
+        for each in (before, now)
+    )
+    if names := [repr(name) for name in held if name not in made]:
         words = "rule" if len(names) == 1 else "rules"
         yield f"the {words} {', '.join(names)} will be removed from the recording: the session does not have {'it' if len(names) == 1 else 'them'}"
 
 
-def is_there(eval_set: Path | str, case: EvalCase) -> Literal["", "same", "differs"]:
-    """Say whether a set has a case of this id, and whether it would differ with this one in its place; empty where it has none, or cannot be read."""
-    try:
-        opened = open_set(eval_set)
-        if case.eval_id not in opened.places:
-            return ""
-        held = opened.case(case.eval_id)
-    except (EvalSetError, OSError):
-        return ""
-    return "same" if _replaced(held, json.loads(case_json(case))) == held else "differs"
-
-
-def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -> Saved:
+def replace_case(
+    eval_set: Path | str, case: EvalCase, recorded: RecordedCase, *, keep_edits: bool = True
+) -> Saved:
     """Write a case in the place of the one with its id.
 
     What nobody plays stays: its place among the cases, its notes and review, its rubrics, those of a turn with the turn, the tolerances of its
@@ -129,6 +167,7 @@ def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -
         eval_set: The eval-set file.
         case: The new case.
         recorded: What the world answered in it.
+        keep_edits: What was edited in the case of before since it was written is edited in the new one, too, where it has the same there.
 
     Raises:
         EvalSetError: The file or its recorded environment cannot be read or written, or has no such case.
@@ -139,16 +178,7 @@ def replace_case(eval_set: Path | str, case: EvalCase, recorded: RecordedCase) -
         raise EvalSetError(opened.path, beside.trouble)
     work = SetWork(opened, beside)
     try:
-        held = work.held(case.eval_id)
-        kept = held.recorded.tolerances if held.recorded is not None else ()
-        work.apply(
-            ReplaceCase(
-                case=case.eval_id,
-                value=_replaced(held.case, json.loads(case_json(case))),
-                recorded=recorded.model_copy(update={"tolerances": kept or recorded.tolerances}),
-                words="Replace the case",
-            )
-        )
+        _replace(work, case, recorded, keep_edits=keep_edits)
     except (EditError, ValidationError) as error:
         raise EvalSetError(opened.path, str(error)) from error
     saved = save(work)

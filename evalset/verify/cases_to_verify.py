@@ -21,6 +21,7 @@ from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
+from evalset.recorded.edits_since import edits_since, golden_of
 from evalset.recorded.golden_digests import with_golden, with_noted_parts
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
@@ -34,7 +35,6 @@ from evalset.verify.errors import (
     UnreadableSetError,
     VerifyError,
 )
-from evalset.verify.verdicts import edits_since, golden_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
     DEMOS,

@@ -9,6 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
+from evalset.recorded.edits_since import edits_since, golden_of
 from evalset.recorded.golden_digests import removed_turns, text_digest
 from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, end_state, is_imported, unknown_parts
@@ -36,8 +37,6 @@ from evalset.verify.verdicts import (
     FailedRun,
     blamed,
     does,
-    edits_since,
-    golden_of,
     judged,
     passed_edits,
     told_edits,

@@ -18,19 +18,19 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest, value_digest
+from evalset.recorded.edits_since import Edit, Golden, edits_since
+from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
 from evalset.recorded.known_agents import names_are_known
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_edits
+from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
-from evalset.verify.divergence import Compared, aligned, first_divergence, out_of_order
+from evalset.verify.divergence import Compared, first_divergence, out_of_order
 from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Action, Divergence, Pair, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
 from evalset.verify.value_differences import value_differences
 from evalset.verify.verdict_evidence import Evidence, disagreements
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
@@ -419,143 +419,11 @@ def _called(step: Step | None) -> str:
     return "" if step is None else " inside ".join((step.tool, *reversed(step.within)))
 
 
-# Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure.
-
-
-EditedPart: TypeAlias = Literal[
-    "query", "call", "arguments", "response", "order", "text", "state", "start", "turns"
-]
-_START, _SHOWN, _MOST_PLACES = -1, 80, 3
-_NO_OTHERS: Mapping[tuple[int, int], str] = MappingProxyType({})
-
-
-class Edit(NamedTuple):
-    """One place at which a golden is not what was recorded.
-
-    Attributes:
-        turn: The turn, from 0; -1 for what stands before the first.
-        place: Where in the turn: what comes later has seen it.
-        part: What was edited.
-        words: What was done, as `the response of check in turn 1 was edited`.
-        tool: The tool, where it is about one.
-        then: The digest of what stood there when it was recorded; empty where nothing did, or nobody knows.
-        now: The digest of what stands there now; empty as above.
-        call: Which of the recorded calls of the turn it is about, from 0; -1 for none.
-    """
-
-    turn: int
-    place: int
-    part: EditedPart
-    words: str
-    tool: str = ""
-    then: str = ""
-    now: str = ""
-    call: int = -1
-
-
-class Golden(NamedTuple):
-    """A golden as it is now: its steps, turn by turn, its final state (None if unknown), and the state that it begins with."""
-
-    turns: Sequence[Sequence[Step]]
-    state: JsonObject | None
-    start: JsonObject
-
-
-def golden_of(case: EvalCase, recorded: RecordedCase) -> Golden:
-    """Return a golden as it is now; the state of a case that holds none is the recorded one."""
-    given = case.session_input
-    state = end_state(case.final_session_state, recorded)
-    turns = [steps_of(invocation) for invocation in case.conversation or ()]
-    return Golden(
-        turns, None if state is None else jsonable(state), jsonable(given.state if given else recorded.state)
-    )
-
-
-def edits_since(golden: Golden, recorded: RecordedCase) -> tuple[Edit, ...] | None:
-    """Return what was edited since the recording, in the order of the conversation; None where the recording does not say what was there."""
-    noted = [turn.golden for turn in recorded.turns]
-    whole = [turn for turn in noted if turn is not None]
-    if len(whole) < len(noted) or not whole:
-        return None
-    return tuple(_edits(golden, recorded, whole))
-
-
-def _edits(golden: Golden, recorded: RecordedCase, noted: Sequence[GoldenTurn]) -> Iterator[Edit]:
-    if recorded.golden_start and state_digest(golden.start) != recorded.golden_start:
-        yield Edit(_START, 0, "start", "the initial state was edited")
-    if [turn.number for turn in noted] != list(range(noted[0].of)):
-        words = "turns of this case were moved, removed, split or joined"
-        yield Edit(_START, 1, "turns", words)
-    for number in range(len(noted), len(golden.turns)):
-        yield Edit(number, 0, "turns", f"turn {number + 1} was added")
-    if len(golden.turns) < len(noted):
-        yield Edit(len(golden.turns), 0, "turns", f"turn {len(golden.turns) + 1} was removed")
-    for number, (steps, turn) in enumerate(zip(golden.turns, noted, strict=False)):
-        yield from _edits_of_turn(number, steps, turn)
-    if (
-        recorded.golden_state
-        and golden.state is not None
-        and state_digest(golden.state) != recorded.golden_state
-    ):
-        yield Edit(len(noted), 0, "state", "the final state was edited")
-
-
-def _edits_of_turn(number: int, steps: Sequence[Step], turn: GoldenTurn) -> Iterator[Edit]:
-    where = f"in turn {number + 1}"
-    asked = text_digest(text_of(steps, "query"))
-    if asked != turn.query:
-        words = f"the query of turn {number + 1} was edited"
-        yield Edit(number, 0, "query", words, then=turn.query, now=asked)
-    yield from _edited_calls(number, golden_calls(steps), turn.calls, where)
-    said = text_digest(text_of(steps, "text"))
-    if said != turn.text:
-        words = f"the final response of turn {number + 1} was edited"
-        yield Edit(number, 2 * max(len(turn.calls), len(steps)) + 1, "text", words, then=turn.text, now=said)
-
-
-def _edited_calls(
-    number: int, now: Sequence[GoldenCall], then: Sequence[GoldenCall], where: str
-) -> Iterator[Edit]:
-    if [*now] != [*then] and sorted(map(repr, now)) == sorted(map(repr, then)):
-        yield Edit(number, 1, "order", f"the order of the calls {where} was edited")
-        return
-
-    def alike(one: int, other: int) -> bool:
-        return now[one].tool == then[other].tool and now[one].arguments == then[other].arguments
-
-    place = 1
-    for row in aligned(len(now), len(then), alike, "exact"):
-        after = None if row.golden is None else now[row.golden]
-        before = None if row.actual is None else then[row.actual]
-        found = _edited_call(number, place, before, after, where)
-        yield from (edit._replace(call=-1 if row.actual is None else row.actual) for edit in found)
-        place += 2
-
-
-def _edited_call(
-    number: int, place: int, before: GoldenCall | None, after: GoldenCall | None, where: str
-) -> Iterator[Edit]:
-    if before is None and after is not None:
-        yield Edit(number, place, "call", f"a call of {after.tool} {where} was added", after.tool)
-        return
-    if after is None and before is not None:
-        yield Edit(number, place, "call", f"a call of {before.tool} {where} was removed", before.tool)
-        return
-    assert before is not None  # noqa: S101 - one of them is there
-    assert after is not None  # noqa: S101 - as above
-    if before.tool != after.tool:
-        words = f"the call of {before.tool} {where} was changed to {after.tool}"
-        yield Edit(number, place, "call", words, after.tool)
-    elif before.arguments != after.arguments:
-        words = f"the arguments of {after.tool} {where} were edited"
-        yield Edit(number, place, "arguments", words, after.tool, before.arguments, after.arguments)
-    if before.response != after.response:
-        done = "removed" if not after.response else "edited" if before.response else "added"
-        words = f"the response of {after.tool} {where} was {done}"
-        yield Edit(number, place + 1, "response", words, after.tool, before.response, after.response)
-
-
 # ---------------------------------------------------------------- the golden as it was
+
+
+_SHOWN, _MOST_PLACES = 80, 3
+_NO_OTHERS: Mapping[tuple[int, int], str] = MappingProxyType({})
 
 
 class Known:

@@ -185,7 +185,10 @@ def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSessi
 
 
 def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path) -> None:
-    """Its last result, its commands and its id are there again, and nothing is written twice; once it differs, it is replaced."""
+    """Its last result, its commands and its id are there again, and nothing is written twice.
+
+    What was edited in it since is named and stays, until a person says otherwise: then it is replaced.
+    """
     tab.click("export_write")
     verdict_of(tab)
 
@@ -206,7 +209,13 @@ def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path)
     target.write_text(json.dumps(whole))
     changed = again()
     assert changed.app.text_input(key="export_eval_id_export").value == eval_id
+    assert "final response of turn 1 was edited" in changed.literal
+    assert changed.app.button(key="export_write").disabled
+    assert not changed.has("export_replace")
+    changed.app.checkbox(key="export_keep_edits_export").uncheck()
+    changed.run()
     assert not changed.has("export_write")
+    assert [each for each in changed.app.warning if "final response of turn 1" in each.value]
     assert changed.app.button(key="export_replace").proto.type == "primary"
     changed.click("export_replace")
     (replaced,) = json.loads(target.read_text())["eval_cases"]

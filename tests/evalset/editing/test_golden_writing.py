@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-from evalset import write_golden_trace
+from evalset import GoldenTraceBuilder, write_golden_trace
+from evalset.editing.case_edits import RemoveCall, SetCall, SetResponse, SetText, SetValue
+from evalset.editing.case_parts import Where, calls_of
+from evalset.editing.golden_writing import replacing
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
+from evalset.editing.set_work import SetWork
 from evalset.recorded.recording import CaseNote
+from evalset.recorded.recording_export import recorded_for
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore
 from simulator import Simulation
@@ -69,6 +79,88 @@ def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path)
     assert one.conversation_scenario is None
     with pytest.raises(TypeError, match="needs eval_id"):
         write_golden_trace(desk(tmp_path, "lost"), path, replace=True)
+
+
+def repaired(path: Path, of: str, value: Any) -> dict[str, Any]:
+    """Edit the first case as a person does on its page; return it."""
+    work = SetWork(open_set(path), open_beside(path))
+    (call,) = calls_of(work.case("one"), 0)
+    places: dict[str, Where] = {
+        "final response": ("conversation", 0, "final_response"),
+        "query": ("conversation", 0, "user_content"),
+    }
+    match of:
+        case "response":
+            work.apply(SetResponse(case="one", where=call.answers[-1].where, response=value, are_right=True))
+        case "arguments":
+            work.apply(SetCall(case="one", where=call.call.where, name="check", arguments=value))
+        case "removed":
+            work.apply(RemoveCall(case="one", where=call.call.where))
+        case "final state":
+            work.apply(SetValue(case="one", where=("final_session_state",), value=value))
+        case _:
+            work.apply(SetText(case="one", where=places[of], text=value))
+    assert not save(work).trouble
+    found: dict[str, Any] = json.loads(path.read_text())["eval_cases"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("response", {"status": "repaired"}),
+        ("arguments", {"order": "B"}),
+        ("removed", None),
+        ("final response", "All is well."),
+        ("query", "check A please"),
+        ("final state", {"seen": "A"}),
+    ],
+)
+def test_what_was_edited_in_a_case_stays_where_the_session_has_the_same_there(
+    path: Path, tmp_path: Path, of: str, value: Any
+) -> None:
+    """It is named, and stays in the set and its recording; it goes where a person wants that."""
+    before = json.loads(path.read_text())["eval_cases"][0]
+    edited = repaired(path, of, value)
+    beside = read_environment(sidecar_of(path)).cases["one"]
+    again = desk(tmp_path, "shipped")
+    case = GoldenTraceBuilder(again.session, eval_id="one", confirmations="beside").build()
+    facts = [fact for _, fact in again.journal.path()]
+    found = replacing(path, case, recorded_for(again.session, facts, again.config.root_agent))
+    assert found is not None
+    assert [of in edit.words for edit in found.edits] == [True]
+    assert found.dropped() == ()
+    write_golden_trace(again, path, eval_id="one", replace=True)
+    one = json.loads(path.read_text())["eval_cases"][0]
+    assert one["conversation"][0]["user_content"] == edited["conversation"][0]["user_content"]
+    for name in ("intermediate_data", "final_response"):
+        assert without_ids(one["conversation"][0][name]) == without_ids(edited["conversation"][0][name])
+    assert one["final_session_state"] == edited["final_session_state"]
+    kept = read_environment(sidecar_of(path)).cases["one"]
+    assert [(call.arguments, call.outcome, call.author.source) for call in kept.turns[0].calls] == [
+        (call.arguments, call.outcome, call.author.source) for call in beside.turns[0].calls
+    ]
+    write_golden_trace(again, path, eval_id="one", replace=True, keep_edits=False)
+    one = json.loads(path.read_text())["eval_cases"][0]
+    assert without_ids(one["conversation"]) == without_ids(before["conversation"])
+
+
+def without_ids(value: Any) -> str:
+    """Write a value without what each session draws anew."""
+    return re.sub(r'"(id|invocation_id|creation_timestamp)": [^,}]+', "", json.dumps(value))
+
+
+@pytest.mark.parametrize("of", ["response", "final response"])
+def test_an_edit_that_goes_is_named_by_the_command(path: Path, tmp_path: Path, ends: Ends, of: str) -> None:
+    """The session has something else there now: that is what the case gets."""
+    repaired(path, of, {"status": "repaired"} if of == "response" else "All is well.")
+    script = tmp_path / "lost.yaml"
+    script.write_text(LOST)
+    run = ("run", path.parent, "--script", script, "--out", path, "--no-replay", "--eval-id", "one")
+    assert f"warning: the {of} of" in ends(0, *run, "--replace").err
+    assert "lost" in path.read_text()
+    assert "repaired" not in path.read_text()
+    assert "All is well" not in path.read_text()
 
 
 def test_the_command_replaces_a_case(path: Path, tmp_path: Path, ends: Ends) -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.golden_trace.steps import Step
+from evalset.recorded.pairing import CallPair
 from evalset.verify.criteria import Criteria, Match
-from evalset.verify.divergence import CallPair, Compared, aligned, first_divergence, matched
+from evalset.verify.divergence import Compared, aligned, first_divergence, matched
 from evalset.verify.results import Divergence
 from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import same
