@@ -23,6 +23,7 @@ from simulator.environment.conventions.docstring_fields import (
 )
 from simulator.environment.schema.schema_checks import check
 from simulator.seats.requests import ToolDeclaration
+from simulator.session.adk_event_fields import QuotedStep, is_of_other_agent, quoted_step
 
 MESSAGE = "From the user message"
 EARLIER_MESSAGE = "From an earlier user message"
@@ -34,8 +35,6 @@ _MOST_SEEN = 50
 _LONGEST = 20_000
 """How many letters of a message are read."""
 _SHORTEST_WORD = 2
-_OF_OTHERS = "For context:"
-"""ADK gives what other agents did as a message of the user that begins like this."""
 
 
 class Prefill(Value):
@@ -136,9 +135,13 @@ def _known(tool: ToolDeclaration, name: str, schema: JsonObject) -> _Known:
 def _messages(contents: Sequence[JsonObject]) -> Iterator[str]:
     """Yield what the user said, the newest first."""
     for content in reversed(contents):
-        texts = [str(part["text"]) for part in _parts(content) if isinstance(part.get("text"), str)]
-        if content.get("role") == "user" and texts and texts[0] != _OF_OTHERS:
+        texts = _texts(content)
+        if content.get("role") == "user" and texts and not is_of_other_agent(texts):
             yield "\n".join(texts)[:_LONGEST]
+
+
+def _texts(content: JsonObject) -> list[str]:
+    return [str(part["text"]) for part in _parts(content) if isinstance(part.get("text"), str)]
 
 
 def _since_the_user(contents: Sequence[JsonObject]) -> Sequence[JsonObject]:
@@ -169,17 +172,27 @@ def _word(word: str, message: str, flags: int = 0) -> int | None:
 
 
 def _observed(name: str, contents: Sequence[JsonObject]) -> Iterator[Prefill]:
-    """Yield the values that earlier calls and responses have under a name, the newest first."""
+    """Yield the values that earlier calls and responses have under a name, the newest first; those of other agents, too."""
     for content in reversed(contents):
-        for part in reversed(_parts(content)):
-            call, response = part.get("function_call"), part.get("function_response")
-            if isinstance(response, dict):
-                source = f"From a response of {response.get('name')}"
-                yield from (
-                    Prefill(value=value, source=source) for value in _under(name, response.get("response"), 0)
-                )
-            elif isinstance(call, dict) and isinstance(args := call.get("args"), dict) and name in args:
-                yield Prefill(value=args[name], source=_call_of(str(call.get("name"))))
+        for step in reversed(list(_steps(content))):
+            if not step.is_call:
+                source = f"From a response of {step.tool}"
+                yield from (Prefill(value=value, source=source) for value in _under(name, step.value, 0))
+            elif name in step.value:
+                yield Prefill(value=step.value[name], source=_call_of(step.tool))
+
+
+def _steps(content: JsonObject) -> Iterator[QuotedStep]:
+    """Yield the calls and responses of a content, and those that it quotes of another agent."""
+    is_quoted = content.get("role") == "user" and is_of_other_agent(_texts(content))
+    for part in _parts(content):
+        call, response, text = (part.get(kind) for kind in ("function_call", "function_response", "text"))
+        if isinstance(response, dict):
+            yield QuotedStep(str(response.get("name")), False, {"response": response.get("response")})
+        elif isinstance(call, dict) and isinstance(args := call.get("args"), dict):
+            yield QuotedStep(str(call.get("name")), True, args)
+        elif is_quoted and isinstance(text, str) and (step := quoted_step(text)) is not None:
+            yield step
 
 
 def _call_of(tool: str) -> str:

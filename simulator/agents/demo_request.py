@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,10 +11,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from simulator.agents.demo_answer import Answer
-
-# ADK shows one agent what another one did as text of the user, under this opening.
-_QUOTED_OPENING = "For context: below is a transcript of what another agent did"
-_OTHER_CALLED = re.compile(r"^\[(?P<agent>[^\]]+)\] called tool `(?P<tool>[^`]+)` with parameters")
+from simulator.session.adk_event_fields import is_of_other_agent, quoted_step
 
 
 @dataclass(frozen=True)
@@ -121,15 +117,15 @@ def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
 
 def _words_of_user(parts: list[types.Part]) -> str:
     texts = [part.text for part in parts if part.text and not part.thought]
-    if texts and texts[0].startswith(_QUOTED_OPENING):
+    if is_of_other_agent(texts):
         return ""
     return "\n".join(texts).strip()
 
 
 def _called_by_others(parts: list[types.Part]) -> Iterator[str]:
-    if parts and (parts[0].text or "").startswith(_QUOTED_OPENING):
-        found = (_OTHER_CALLED.match(part.text or "") for part in parts)
-        yield from (match["tool"] for match in found if match)
+    texts = [part.text for part in parts if part.text]
+    found = (quoted_step(text) for text in texts) if is_of_other_agent(texts) else ()
+    yield from (step.tool for step in found if step is not None and step.is_call)
 
 
 def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> AnsweredDemoCall:

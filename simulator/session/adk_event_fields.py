@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator.base.json_values import JsonObject
 from simulator.session.attached_files import file_of
@@ -153,3 +155,43 @@ def _answered_ids(event: JsonObject) -> Iterator[str]:
     for response in function_responses(event):
         if response.get("id"):
             yield response["id"]
+
+
+_OTHERS_OPENING = "For context:"
+_OTHERS_PREAMBLE = f"{_OTHERS_OPENING} below is a transcript of what another agent did"
+_OTHERS_DID = re.compile(
+    r"\[[^\]]+\] (?:called tool `(?P<called>[^`]+)` with parameters|`(?P<answered>[^`]+)` tool returned result):(?P<quoted>.*)",
+    re.DOTALL,
+)
+_LONGEST_QUOTE = 100_000
+
+
+class QuotedStep(NamedTuple):
+    """A call of another agent, or a response to one, as ADK quotes it: `value` is the arguments or the response."""
+
+    tool: str
+    is_call: bool
+    value: JsonObject
+
+
+def is_of_other_agent(texts: Sequence[str]) -> bool:
+    """Return whether the texts of a message under the user's name tell what another agent did, which is how ADK shows it."""
+    if not texts or not texts[0].startswith(_OTHERS_OPENING):
+        return False
+    return texts[0].startswith(_OTHERS_PREAMBLE) or any(text.startswith("[") for text in texts[1:2])
+
+
+def quoted_step(text: str) -> QuotedStep | None:
+    """Read what ADK quotes of another agent's call or its response, as Python writes it; None where it is something else."""
+    found = _OTHERS_DID.match(text) if len(text) <= _LONGEST_QUOTE else None
+    if found is None:
+        return None
+    quoted = found["quoted"]
+    try:
+        value = ast.literal_eval(
+            quoted[quoted.index("{") : quoted.rindex("}") + 1] if "{" in quoted else "{}"
+        )
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    tool = found["called"] or found["answered"]
+    return QuotedStep(tool, bool(found["called"]), value) if isinstance(value, dict) else None

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.code_executors import UnsafeLocalCodeExecutor
+from google.adk.events.event import Event
+from google.adk.flows.llm_flows.contents import _present_other_agent_message
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -601,12 +603,41 @@ def test_several_values_are_offered_and_none_is_chosen(contents: tuple[dict[str,
     assert both.several["order_id"] == ("A-1", "A-2")
 
 
+def of_another_agent(*parts: types.Part) -> dict[str, Any]:
+    """Return what another agent did, as the google-adk of today shows it to an agent."""
+    event = Event(author="desk", content=types.Content(role="model", parts=list(parts)))
+    shown = _present_other_agent_message(event)
+    assert shown is not None
+    assert shown.content is not None
+    return shown.content.model_dump(mode="json", exclude_none=True)
+
+
 def test_the_newest_message_counts_first_and_what_other_agents_did_is_no_message() -> None:
-    """An older message helps where the newest has nothing."""
+    """An older message helps where the newest has nothing. The user may begin as ADK does."""
     assert found(user("A-1"), user("A-2"))["order_id"] == Prefill(value="A-2", source=MESSAGE)
     assert found(user("A-1"), user("Yes."))["order_id"] == Prefill(value="A-1", source=EARLIER_MESSAGE)
-    context = {"role": "user", "parts": [{"text": "For context:"}, {"text": "[desk] said: A-9"}]}
-    assert "order_id" not in found(user("Refund me."), context)
+    assert found(user("For context: refund A-1"))["order_id"] == Prefill(value="A-1", source=MESSAGE)
+    said = of_another_agent(types.Part(text="I look at A-9."))
+    assert "order_id" not in found(user("Refund me."), said)
+    old = {"role": "user", "parts": [{"text": "For context:"}, {"text": "[desk] said: A-9"}]}
+    assert "order_id" not in found(user("Refund me."), old)
+
+
+def test_calls_and_responses_of_other_agents_are_evidence_as_those_of_ones_own() -> None:
+    """ADK quotes them as Python writes them; what cannot be read is none."""
+    call = types.Part.from_function_call(name="book", args={"order_id": "A-3", "note": "it's }"})
+    response = types.Part.from_function_response(name="book", response={"order": {"order_id": "A-4"}})
+    assert found(user("Refund it."), of_another_agent(call))["order_id"] == Prefill(
+        value="A-3", source="From a call of book"
+    )
+    assert found(user("Refund it."), of_another_agent(call), of_another_agent(response))[
+        "order_id"
+    ] == Prefill(value="A-4", source="From a response of book")
+    old = "[desk] `book` tool returned result: {'order_id': 'A-5', 'paid': True}"
+    quoted = {"role": "user", "parts": [{"text": "For context:"}, {"text": old}]}
+    assert found(user("Refund it."), quoted)["order_id"].value == "A-5"
+    quoted["parts"][1]["text"] = "[desk] `book` tool returned result: {'order_id': <object>}"  # type: ignore[index] # parts
+    assert "order_id" not in found(user("Refund it."), quoted)
 
 
 def test_choices_of_a_shared_definition_are_found() -> None:
