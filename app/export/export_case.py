@@ -81,11 +81,12 @@ class CallLine(Value):
 
 
 class TurnOutline(Value):
-    """One turn of a case for people who read no JSON; every text comes from outside."""
+    """One turn of a case for people who read no JSON; every text comes from outside. `notes` tell what its form has no field for."""
 
     asked: str
     calls: tuple[CallLine, ...]
     answered: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -217,11 +218,14 @@ def _misread(document: str, case: EvalCase) -> str | None:
     return None
 
 
-def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
-    """Return a case turn by turn: what was asked, which tools were called, what was answered."""
+def outline(case: EvalCase, recorded: RecordedCase | None = None) -> tuple[TurnOutline, ...]:
+    """Return a case turn by turn: what was asked, which tools were called, what was answered, and what the recording adds to it."""
     # Importing ADK's evaluation takes a second: not before there is a case.
     from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
 
+    from evalset.editing.step_notes import step_notes  # noqa: PLC0415 - as above
+
+    raw = json.loads(evalset.case_json(case))
     return tuple(
         TurnOutline(
             asked=message_text(turn.user_content.model_dump(mode="json", exclude_none=True)) or "(no text)",
@@ -234,8 +238,9 @@ def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
                 for call, response in get_all_tool_calls_with_responses(turn.intermediate_data)
             ),
             answered=_text_of(turn.final_response),
+            notes=tuple(note.words for note in step_notes(raw, recorded, number).values()),
         )
-        for turn in case.conversation or ()
+        for number, turn in enumerate(case.conversation or ())
     )
 
 

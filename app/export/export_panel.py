@@ -443,7 +443,7 @@ def _name_width(calls: Sequence[CallLine]) -> int:
 
 def _outline(result: Exportable) -> None:
     """Show a case turn by turn; every text in it comes from outside."""
-    for number, turn in enumerate(outline(result.case), start=1):
+    for number, turn in enumerate(outline(result.case, result.known.get(result.case.eval_id)), start=1):
         with st.container(gap="xsmall", key=f"outline_{number}"):
             st.markdown(f"**Turn {number}**")
             st.caption("User")
@@ -458,6 +458,8 @@ def _outline(result: Exportable) -> None:
                 )
             st.caption("Agent")
             st.text(literal(turn.answered))
+            for note in turn.notes:
+                st.caption(literal(note))
     started = result.case.session_input.state if result.case.session_input else {}
     for title, value in (
         ("Initial state", started),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls
 from simulator.session.history import (
@@ -20,6 +21,7 @@ from simulator.session.query_turns import came_to_nothing, turns_by_query
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"
 _BY_MODEL = "model"
+_SHOWN = 80
 _INSTEAD = "adk eval runs the real tools instead, and their responses may lead the agent elsewhere."
 
 
@@ -113,6 +115,30 @@ def _replies(session: SimulationSession) -> Iterator[str]:
     late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
     if late:
         yield f"A later response was given to {_listed(late)}. adk eval does not send it."
+    yield from _said_before(session)
+
+
+def _said_before(session: SimulationSession) -> Iterator[str]:
+    """Tell of responses that the agent gave before a late result came: a case has one for each message of the user."""
+    finals = {entry.turn: entry.content for entry in session.history if isinstance(entry, FinalResponse)}
+    late = {
+        entry.turn: entry.tool_name
+        for entry in session.history
+        if isinstance(entry, UserReply) and entry.tool_name != _CONFIRMATION
+    }
+    queries = [turn.number for turn in session.turns if turn.purpose == "query"]
+    for number, turns in enumerate(turns_by_query(session.turns), start=1):
+        for before, turn in pairwise(turns):
+            if turn.number in late and {before.number, turn.number} <= finals.keys():
+                after = sum(query < turn.number for query in queries)
+                yield (
+                    f"The result of {late[turn.number]} came after turn {after}. The case's final response of turn {number} is what the "
+                    f"agent said then, {_short(finals[turn.number])}, in place of {_short(finals[before.number])}."
+                )
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\u2026")
 
 
 def _parallel_calls(session: SimulationSession) -> Iterator[str]:

@@ -61,9 +61,11 @@ from evalset.editing.case_parts import (
 )
 from evalset.editing.case_reviews import CaseComment
 from evalset.editing.recording_edits import unsure_answers
+from evalset.editing.step_notes import StepNote, step_notes
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.session.adk_event_fields import message_text
 from simulator.session.attached_files import files_in
@@ -272,7 +274,8 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             )
         first = (page - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
-            asked = _turn(scene, key, number, agent, unsure_answers(case, recorded, number)) or asked
+            told = _Told(unsure_answers(case, recorded, number), step_notes(case, recorded, number))
+            asked = _turn(scene, key, number, agent, told) or asked
         if field(case, "conversation_scenario") is not None:
             where: Where = ("conversation_scenario",)
             asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
@@ -296,9 +299,14 @@ def unknown_caption(unknown: Sequence[str]) -> None:
         st.caption(literal(words[:1].upper() + words[1:]))
 
 
-def _turn(
-    scene: SetContext, key: str, number: int, agent: str, unsure: Mapping[Where, Unsure]
-) -> SetCommand | None:
+class _Told(NamedTuple):
+    """What the recording tells of the steps of a turn, by their places: what nobody said, and what the case has no field for."""
+
+    unsure: Mapping[Where, Unsure]
+    notes: Mapping[Where, StepNote]
+
+
+def _turn(scene: SetContext, key: str, number: int, agent: str, told: _Told) -> SetCommand | None:
     case = scene.work.case(key)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
         st.markdown(f"**Turn {number + 1}**", width="content")
@@ -313,7 +321,13 @@ def _turn(
         call = call_number(case, step)
         comments = comments_at(review, case, number, call) if step.kind == "call" else ()
         shown = _ShownStep(
-            step, place, f"{slug(key)}_{number}_{place}", call, comments, unsure.get(step.where, SURE)
+            step,
+            place,
+            f"{slug(key)}_{number}_{place}",
+            call,
+            comments,
+            told.unsure.get(step.where, SURE),
+            told.notes.get(step.where),
         )
         asked = _step(scene, key, shown, agent) or asked
     return asked
@@ -328,10 +342,13 @@ class _ShownStep(NamedTuple):
     call: int | None
     comments: Sequence[CaseComment]
     unsure: Unsure
+    note: StepNote | None
 
 
 def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
-    words, comments = _label(shown.step), shown.comments
+    words, comments = _label(shown.step, shown.note), shown.comments
+    if shown.note is not None:
+        st.caption(literal(shown.note.words))
     words += f" :orange-badge[{blank_word(shown.unsure.blanks)}]" if shown.unsure.blanks else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
     body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
@@ -426,13 +443,13 @@ def _call_buttons(key: str, step: CaseStep, name: str) -> SetCommand | None:
     return None
 
 
-def _label(step: CaseStep) -> str:
+def _label(step: CaseStep, note: StepNote | None) -> str:
     text = safe_label(text_of(step.value), _SHORT) if step.kind in {"query", "text", "final"} else ""
     match step.kind:
         case "query":
             return f"**User** \u00b7 {text}"
         case "call" | "response":
-            does = " returned" if step.kind == "response" else ""
+            does = _does(step, note)
             line = values_line(step_value(step))
             rest = f" \u00b7 {safe_label(line, _SHORT)}" if line else ""
             return f"**{safe_label(step.name, 40)}**{does}{rest}"
@@ -440,6 +457,14 @@ def _label(step: CaseStep) -> str:
             return f"**{safe_label(step.author or 'Agent', 32)}** \u00b7 {text}"
         case "final":
             return f"**Final response** \u00b7 {text}"
+
+
+def _does(step: CaseStep, note: StepNote | None) -> str:
+    if step.kind == "call":
+        return ""
+    if note is not None and note.kind == "rejected":
+        return " rejected by the user"
+    return " failed" if is_error(field(step.value, "response", {})) else " returned"
 
 
 # The menu of a turn of a case: what is done with the turn as a whole.

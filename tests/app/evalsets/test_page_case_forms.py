@@ -78,6 +78,25 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     assert (call["args"]["days"], call["args"]["deep"]) == (4, None)
 
 
+def test_a_response_says_what_became_of_its_call(path: Path) -> None:
+    """It failed, or the user rejected the call: as the response and the recording have it."""
+    case = json.loads(path.read_bytes())["eval_cases"][0]
+    data = case["conversation"][0]["intermediate_data"]
+    data["tool_responses"][0]["response"] = {"error": "The order is locked."}
+    turn_of_file(path, intermediate_data=data)
+    assert on_set(path, "one").steps_marked(" failed") == 1
+    sidecar = sidecar_of(path)
+    whole = json.loads(sidecar.read_bytes())
+    turn = whole["cases"]["one"]["turns"][0]
+    called = turn["calls"].pop(0)
+    names = ("id", "tool", "agent", "arguments")
+    turn["rejected"] = [
+        {name: called[name] for name in names if name in called} | {"confirmed": {"confirmed": False}}
+    ]
+    sidecar.write_text(json.dumps(whole))
+    assert on_set(path, "one").steps_marked(" rejected by the user") == 1
+
+
 @pytest.mark.long
 def test_blanks_and_what_is_unknown_are_marked_where_the_case_is_shown(path: Path) -> None:
     """The response that holds a blank names its place until somebody fills it in; what is compared with nothing is named."""

@@ -12,9 +12,12 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import RetryConfig, Workflow
 
+from app.export.export_case import outline
 from evalset import GoldenTraceBuilder, GoldenTraceError, warnings
 from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import recorded_for
 from evalset.verify import verify
 from simulator import SimulatedAgentConfig, Simulation
 from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
@@ -31,6 +34,11 @@ def confirmed() -> LlmAgent:
     """Make an agent whose refunds a person must approve."""
     tool = FunctionTool(refund, require_confirmation=True)
     return agent([call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Bye.")], tools=[tool])
+
+
+def recording_of(sim: Simulation) -> RecordedCase:
+    """Record a session as its export does."""
+    return recorded_for(sim.session, [fact for _, fact in sim.journal.path()], sim.config.root_agent)
 
 
 def taking_long(*said: str) -> LlmAgent:
@@ -56,6 +64,8 @@ def test_a_confirmation_belongs_to_its_query_or_is_kept_beside_the_case(
         answer(sim, *[{"paid": 3}] * approved)
         whole = built(sim, form=form, eval_id="case")
         case = GoldenTraceBuilder(sim.session, form=form, eval_id="case", confirmations="beside").build()
+        (told,) = outline(case, recording_of(sim))
+    assert [("rejected" in note, "refund" in note) for note in told.notes] == [(True, True)] * (not approved)
     (turn,) = turns(whole)
     assert text(turn.user_content) == "Refund A-1."
     assert [name for name, _ in calls(turn)] == ["refund", "adk_request_confirmation"]
@@ -91,6 +101,12 @@ def test_a_late_result_belongs_to_the_query_that_asked_for_it() -> None:
         (waiting,) = sim.session.open_calls
         assert sim.reply(waiting.call_id, {"status": "paid"}, wait=PATIENCE)
         case = built(sim)
+        told = outline(case, recording_of(sim))
+        (caveat,) = [each for each in warnings(sim.session) if "after turn" in each]
+    assert all(each in caveat for each in ("refund", "after turn 2", "turn 1", "arrived", "on its way"))
+    assert [len(turn.notes) for turn in told] == [2, 0]
+    assert "refund" in told[0].notes[0]
+    assert "It is on its way." in told[0].notes[1]
     first, second = turns(case)
     assert answers(first) == [("refund", {"status": "pending"}), ("refund", {"status": "paid"})]
     assert {seen.id for seen in data(first).tool_responses} == {data(first).tool_uses[0].id}
