@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pydantic import Field
+
 from app.forms.typed_json import TypedJsonError, parse_object
 from app.live.kernel_sessions import check_message, opened
 from app.live.live_sessions import LiveSession, registry, title
@@ -45,7 +47,7 @@ class StartFormError(ValueError):
 class StartForm(Value):
     """The fields of the start page as they were typed; an empty seed stands for one of chance. `files` are parts of the first message.
 
-    `artifacts` are the files that the session begins with, as parts, and `memory` has a line for each text that it remembers.
+    `needed_state` has a text for each key of the state that the agent needs; an empty one is none. `artifacts` are the files that the session begins with, as parts, and `memory` has a line for each text that it remembers.
     """
 
     agent: str
@@ -54,6 +56,7 @@ class StartForm(Value):
     user_id: str = "user"
     seed: str = ""
     initial_state: str = "{}"
+    needed_state: dict[str, str] = Field(default_factory=dict)
     artifacts: tuple[JsonObject, ...] = ()
     memory: str = ""
     agent_player: AgentChoice = "auto"
@@ -101,7 +104,7 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
     return StartSettings(
         user_id=form.user_id.strip(),
         seed=form.seed.strip() or None,
-        initial_state=initial_state,
+        initial_state={**initial_state, **{key: text for key, text in form.needed_state.items() if text}},
         earlier=_earlier(form),
         seats=_seats(form, without_model),
     )

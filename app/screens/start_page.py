@@ -47,7 +47,7 @@ from simulator.agents.placeholder_credentials import load_with_placeholders
 from simulator.base.secret_masking import error_words
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError
-from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
 from simulator.kernel.kernel_processes import agent_processes, restart
 
 LOOK_AGAIN_SECONDS = 0.2
@@ -216,7 +216,9 @@ def _choice(chosen: AgentEntry | None) -> ChosenAgent:
     if chosen is None or chosen.config is None:
         return ChosenAgent()
     return ChosenAgent(
-        directory=directory_of(chosen.config.root_agent), without_model=unreachable(chosen.config)
+        directory=directory_of(chosen.config.root_agent),
+        without_model=unreachable(chosen.config),
+        needed_state=needs_of(chosen.config).certain,
     )
 
 

@@ -57,10 +57,11 @@ _SETTINGS = {
 
 
 class ChosenAgent(Value):
-    """The chosen agent, and what is known of it; `without_model` gives a reason for each agent that no model can play."""
+    """The chosen agent, and what is known of it; `without_model` gives a reason for each agent that no model can play, `needed_state` the keys that its first message needs."""
 
     directory: AgentDirectory = AgentDirectory()
     without_model: dict[str, str] = Field(default_factory=dict)
+    needed_state: tuple[str, ...] = ()
 
 
 class ChooseAgent(Value):
@@ -233,10 +234,10 @@ def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
             case "Scenario":
                 return _scenario(shown, chosen)
             case _:
-                return _message(chosen, shown.problem)
+                return _message(chosen, shown.choice.needed_state, shown.problem)
 
 
-def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
+def _message(chosen: AgentEntry, needed: Sequence[str], failed: str | None) -> StartCommand | None:
     with place("small"):
         _examples(chosen)
     query = st.text_area(
@@ -248,7 +249,7 @@ def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
         persist_state="session",
     )
     uploaded = attach("start_files")
-    more = _settings()
+    more = _settings(needed)
     with place():
         if failed:
             problem("The session was not opened.", failed)
@@ -261,7 +262,7 @@ def _message(chosen: AgentEntry, failed: str | None) -> StartCommand | None:
 
 def _scenario(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     scenario = scenario_start(shown.texts, chosen.config)
-    more = _settings()
+    more = _settings(shown.choice.needed_state)
     with place():
         if shown.problem:
             problem("The session was not opened.", shown.problem)
@@ -328,8 +329,29 @@ def _use_example(example: str) -> None:
     st.session_state[QUERY_KEY] = example
 
 
-def _settings() -> dict[str, Any] | None:
+def _needed_state(keys: Sequence[str]) -> dict[str, str]:
+    """Draw a field for each key of the state that the agent's instruction needs; return what they hold."""
+    with place():
+        typed = {
+            key: st.text_input(
+                f"Needed by the agent: {safe_label(key, 40)}",
+                key=f"start_state_{slug(key)}",
+                on_change="ignore",
+                persist_state="session",
+            )
+            for key in keys
+        }
+        if keys:
+            st.caption(
+                "The agent's instruction contains these keys of the state. Without a value here or in the initial state, the first "
+                "message fails before the model is called."
+            )
+    return {key: text or "" for key, text in typed.items()}
+
+
+def _settings(needed: Sequence[str]) -> dict[str, Any] | None:
     """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are, None where a file cannot be used."""
+    state = _needed_state(needed)
     body = st.expander("Settings", icon=":material/tune:", key="start_settings", on_change="rerun")
     artifacts: tuple[JsonObject, ...] | None = ()
     if body.open or st.session_state.get(ARTIFACTS_KEY):  # files that are not drawn are gone
@@ -339,7 +361,7 @@ def _settings() -> dict[str, Any] | None:
             _session_settings()
             artifacts = _earlier()
     typed = {name: str(st.session_state.get(key, first)) for name, (key, first) in _SETTINGS.items()}
-    return None if artifacts is None else {**typed, "artifacts": artifacts}
+    return None if artifacts is None else {**typed, "needed_state": state, "artifacts": artifacts}
 
 
 def _earlier() -> tuple[JsonObject, ...] | None:

@@ -17,11 +17,11 @@ from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
 from simulator.environment.schema.schema_checks import misnamed, refusal
 from simulator.environment.world.connections import ToolShape
-from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
 from simulator.kernel.kernel_loader import KernelLoader
 
 if TYPE_CHECKING:
-    from simulator.runtime.knowledge.instruction_state import StateNeeds
+    from simulator.agents.state_needs import StateNeeds
 
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
 
@@ -139,8 +139,7 @@ def names_are_known(migration: str) -> bool:
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.
-    from simulator.kernel.agent_outline import runs_own_code  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs  # noqa: PLC0415 - as above
+    from simulator.kernel.agent_outline import own_code_of  # noqa: PLC0415 - as above
     from simulator.runtime.knowledge.tool_shapes import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
 
     root = config.root_agent
@@ -148,11 +147,6 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     for node in _nodes(root, seen):
         seen[id(node)] = node
     named = [tool for node in seen.values() for tool in _tools(node)]
-    if isinstance(config, KernelAgentConfig):
-        own_code, needs = config.own_code, StateNeeds.model_validate(config.outline.get("needs", {}))
-    else:
-        own_code = tuple(str(getattr(node, "name", "")) for node in seen.values() if runs_own_code(node))
-        needs = state_needs(config.agent, bool(own_code))
     return KnownAgent(
         name=config.app_name,
         tools=ToolShapes(root).known({}, ()),
@@ -164,8 +158,8 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
         rewrites=getattr(config, "rewrites", False)
         or any(getattr(node, "after_tool_callback", None) for node in seen.values()),
-        own_code=own_code,
-        needs=needs,
+        own_code=config.own_code if isinstance(config, KernelAgentConfig) else own_code_of(config),
+        needs=needs_of(config),
         measured=measured_agent(config),
     )
 

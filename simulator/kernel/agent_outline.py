@@ -21,10 +21,11 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import ELSEWHERE, runs_elsewhere
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import source_of
+from simulator.agents.state_needs import StateNeeds
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of
-from simulator.runtime.knowledge.instruction_state import StateNeeds, state_needs
+from simulator.runtime.knowledge.instruction_state import state_needs
 from simulator.runtime.models.reachability import unreachable_models
 from simulator.runtime.turns.request_views import describe_tool
 from simulator.seats.requests import ToolDeclaration
@@ -94,7 +95,7 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
     nodes: dict[int, Any] = {}
     _collect(config.root_agent, nodes)
     places = {key: place for place, key in enumerate(nodes)}
-    own_code = tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node))
+    own_code = own_code_of(config)
     return AgentOutline(
         name=config.name,
         nodes=tuple(_node(node, places) for node in nodes.values()),
@@ -110,6 +111,13 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
         needs=state_needs(config.agent, bool(own_code)),
         placeholders=config.placeholders,
     )
+
+
+def own_code_of(config: SimulatedAgentConfig) -> tuple[str, ...]:
+    """Return the nodes of an agent that was loaded here that run code of its own, by name."""
+    nodes: dict[int, Any] = {}
+    _collect(config.root_agent, nodes)
+    return tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node))
 
 
 def runs_own_code(node: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import remember_fingerprint
 from simulator.agents.expected_input import UnfitMessageError
+from simulator.agents.state_needs import StateNeeds
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.kernel import KernelError, RefusedError
@@ -110,3 +111,14 @@ class KernelAgentConfig(SimulatedAgentConfig):
             raise UnfitMessageError(str(error)) from error
         except KernelError:  # who goes on hears of it, and the turn checks again
             return
+
+
+def needs_of(config: SimulatedAgentConfig) -> StateNeeds:
+    """Return what the instructions of a loaded agent need of the state."""
+    if isinstance(config, KernelAgentConfig):
+        return StateNeeds.model_validate(config.outline.get("needs", {}))
+    # Importing ADK takes a second: not before an agent is there, which has imported it.
+    from simulator.kernel.agent_outline import own_code_of  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.instruction_state import state_needs  # noqa: PLC0415 - as above
+
+    return state_needs(config.agent, bool(own_code_of(config)))

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
-from pydantic import Field
 
-from simulator.base.frozen_value import Value
+from simulator.agents.state_needs import StateNeeds
 from simulator.runtime.adk.adk_private import all_below, children_of, instruction_keys
 
 _PLAIN = (SequentialAgent, LoopAgent, ParallelAgent)
 """The agents that only let others speak."""
-
-
-class StateNeeds(Value):
-    """What the instructions of an agent need of the state.
-
-    Attributes:
-        keys: The keys without which an agent's model cannot be asked, by the agent's name; those that code may set are left out.
-        first: The agents whose models are asked before anything else of the agent runs.
-        then: The keys that agents need whose models are certainly asked after those, with nothing between that may set a key but replies that are kept: without
-            the keys of these.
-        kept: The keys under which agents keep their replies.
-    """
-
-    keys: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    first: tuple[str, ...] = ()
-    then: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    kept: tuple[str, ...] = ()
 
 
 def state_needs(agent: Any, own_code: bool) -> StateNeeds:

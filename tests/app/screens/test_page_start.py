@@ -223,6 +223,21 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     assert not tab.has("agents_again")
 
 
+def test_what_the_instruction_needs_of_the_state_is_asked_for(own_agents: Path) -> None:
+    """A field for each key, and none for what may be missing; a text is in the state of the session, and an empty one is not."""
+    code = (WORKING % "Asks.").replace("Help.", "You help {clerk_name} of {desk}. {note?}")
+    (own_agents / "asker" / "agent.py").write_text(code)
+    catalogue().load_all()
+    tab = Tab()
+    assert [key for key in ("clerk_name", "desk", "note") if tab.has(f"start_state_{key}")] == [
+        "clerk_name",
+        "desk",
+    ]
+    tab.fill("start_state_clerk_name", "Ada").click("start_session")
+    (live,) = registry().newest_first()
+    assert live.simulation.session.initial_state == {"clerk_name": "Ada"}
+
+
 def test_an_agent_that_asks_for_credentials_is_loaded_with_placeholders(
     own_agents: Path, options: pytest.MonkeyPatch
 ) -> None:
