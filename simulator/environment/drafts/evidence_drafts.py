@@ -489,15 +489,17 @@ class Parts:
         if rows is None or self.plan is not None or not (rows.records or self._gives_list()):
             return None
         if len(rows.records) == 1 and any(map(is_identifier, rows.used)):
-            return Try(
-                dict(rows.records[0].fields),
-                f"From the environment's data: {rows.kind} {rows.records[0].key}",
+            row = rows.records[0]
+            why = f"From the environment's data: {rows.kind} {row.key}"
+            unsure = tuple(
+                Blank(path=field_place(WHOLE, name), kind=kind_of(row.fields[name]), name=name, drawn=True)
+                for name in self.world.found_beside(rows.kind, row.key)
+                if name in row.fields
             )
+            return self._marked(Try(dict(row.fields), why, unsure))
         listed: list[JsonValue] = [dict(row.fields) for row in rows.records]
-        return Try(
-            {collection_of(rows.kind): listed},
-            f"From the environment's data: {len(listed)} of {rows.total} rows",
-        )
+        why = f"From the environment's data: {len(listed)} of {rows.total} rows"
+        return self._marked(Try({collection_of(rows.kind): listed}, why))
 
     def in_shape(self) -> Try | None:
         """Answer in the shape of the tool's earlier or recorded responses."""
@@ -587,14 +589,18 @@ class Parts:
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too, and what of them nobody said."""
-        marked = {one.path for one in made.blanks}
-        unsure = doubted(made.value, self.tool, self.arguments, self.world)
-        if again := tuple(one for one in unsure if one.path not in marked):
-            made = replace(made, blanks=(*made.blanks, *again))
+        made = self._marked(made)
         named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
         return (
             replace(made, why=f"{made.why}; uses {', '.join(named[:3])} of this session") if named else made
         )
+
+    def _marked(self, made: Try) -> Try:
+        """Mark what an answer says of things of the session and nobody said of them."""
+        marked = {one.path for one in made.blanks}
+        unsure = doubted(made.value, self.tool, self.arguments, self.world)
+        again = tuple(one for one in unsure if one.path not in marked)
+        return replace(made, blanks=(*made.blanks, *again)) if again else made
 
     @cached_property
     def _things(self) -> list[tuple[str, str]]:

@@ -213,6 +213,17 @@ class World:
         tool = self._index.tool(tool_name, arguments)
         return tuple(map(self._resolved, self._index.named(tool, arguments)))
 
+    def found_beside(self, kind: str, key: str) -> tuple[str, ...]:
+        """Return the fields of a thing that only tools told of it that look up something else: another tool need not have them."""
+        entity = self.entity(kind, key)
+        told = entity.origins.items() if entity is not None else ()
+        roles = {
+            name: self._index.tool(origin.source, {}).role
+            for name, origin in told
+            if origin.source not in {SEED, PERSON}
+        }
+        return tuple(name for name, role in roles.items() if role.use == "reads" and role.kind != kind)
+
     def new_ids(self, tool_name: str) -> tuple[str, ...]:
         """Return the fields at the top of a tool's response that have the id of what it makes, as the connections say."""
         made = (one.field for one in self.connections.produces if one.tool_name == tool_name and one.creates)

@@ -129,6 +129,18 @@ def test_one_thing_is_told_with_its_fields_and_an_unknown_one_is_not_found() -> 
     assert "P-999" in str(missing)
 
 
+def test_what_another_tool_found_out_about_a_thing_is_no_field_of_it() -> None:
+    """A tool of which nothing is known shows it marked; what a table says, and what a tool that looks up such things said, is no guess."""
+    tables = read_tables(json.dumps({"claims": [{"claim_id": "C-77", "car": "Golf"}]}))
+    names = ("find_claim", "ask_expert", "check_fraud")
+    shape: JsonObject = {"type": "object", "properties": {"claim_id": {"type": "string"}}}
+    world = World(found_offline([ToolShape(name=name, parameters=shape) for name in names]), tables)
+    world.take(WorldCall("find_claim", {"claim_id": "C-77"}, {"claim_id": "C-77", "opened": "Monday"}))
+    world.take(WorldCall("ask_expert", {"claim_id": "C-77"}, {"claim_id": "C-77", "result": "pending"}))
+    draft = drafted(DraftCall(tool_name="check_fraud", arguments={"claim_id": "C-77"}), Sources(world=world))
+    assert [(blank.path, blank.drawn) for blank in draft.blanks] == [("$.result", True)]
+
+
 def test_what_is_made_is_numbered_on_and_found_again() -> None:
     """A new order's id follows the last one, what nobody knows is left to the person, and the world then knows it."""
     world = shop()
