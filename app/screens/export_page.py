@@ -66,7 +66,6 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     found = _replacing(chosen, result) if played or is_known else None
     there = _there(played, found)
     written = _known(live, view, chosen, played, there)
-    of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
     shown = ExportView(
         result,
         refused,
@@ -74,7 +73,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         written,
         partial(script_text, live.simulation.journal),
         _divergence,
-        of_scenario,
+        any(key.startswith("scenario ") for key in view.user.seat.conversations),
         is_over,
         _replay_of(live, written),
         _last_run(live, written) if written is not None else None,
@@ -83,7 +82,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         is_taken=there == "differs" or is_known,
         is_own=there == "differs",
         replacing=found,
-        lost=played.losses if played is not None else (),
+        lost=played.losses if played else (),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case Show():

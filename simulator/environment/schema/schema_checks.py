@@ -157,7 +157,7 @@ def _empty_texts(given: Any, declared: JsonObject) -> Iterator[Problem]:
 
 def required_texts(given: object, declared: JsonObject) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the texts among the arguments of a call that are required, each with its place, but for those that may be empty: a default or a choice says so."""
-    normal = _normal(json.dumps(declared))
+    normal = _normal(json.dumps(declared), ())
     yield from _required_texts(given, json.loads(normal) if normal else declared, ())
 
 
