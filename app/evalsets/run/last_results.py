@@ -93,9 +93,7 @@ def last_rows(results: Iterable[LastResult], *, unsaved: bool) -> list[dict[str,
 
 def _of_jobs(workspace: Workspace) -> Iterator[LastResult]:
     for name, job in list(workspace.jobs.items()):
-        if name in (VERIFIED, CASE_VERIFIED) or name.startswith(
-            f"{EXPORTED} "
-        ):  # and not what exports the set
+        if name in (VERIFIED, CASE_VERIFIED) or name.startswith(f"{EXPORTED} "):
             found: Verification | None = getattr(job.result, "verification", job.result)
             if found is not None:
                 for case in found.cases:
