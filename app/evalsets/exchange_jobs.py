@@ -16,7 +16,10 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
+from evalset.editing.recording_beside import open_beside
 from evalset.editing.reviews_beside import brought_reviews, reviews_text
+from evalset.editing.set_saving import recorded_of_now
+from evalset.editing.set_work import NO_NOTE
 from evalset.files.eval_names import unique_eval_id
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.frozen_value import Value
@@ -143,14 +146,23 @@ def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[In
 
 
 def _known(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> RecordedEnvironment:
-    """Return what is recorded of some cases, and the notes of those that have a context."""
+    """Return what is recorded and noted of some cases."""
     from evalset.recorded.recording import RecordedEnvironment  # noqa: PLC0415 - as above
 
     pairs = [(case.eval_id, each) for case, each in zip(cases, held, strict=True)]
     return RecordedEnvironment(
         cases={eval_id: each.recorded for eval_id, each in pairs if each.recorded},
-        notes={eval_id: each.note for eval_id, each in pairs if each.note.context is not None},
+        notes={eval_id: each.note for eval_id, each in pairs if each.note != NO_NOTE},
     )
+
+
+def _held(work: SetWork, keys: Sequence[str]) -> dict[str, EditedCase]:
+    """Return cases as they are on the screen, with the tolerances that were saved since the set was opened."""
+    state, beside = work.state, open_beside(work.opened.path)
+    return {
+        key: work.held(key, state)._replace(recorded=recorded_of_now(work, key, beside, state))
+        for key in keys
+    }
 
 
 def prepared(
@@ -173,7 +185,7 @@ def prepared(
         metrics: For a dataset: whether to add metrics.
     """
     chosen = tuple(keys) or work.state.order
-    held = {key: work.held(key) for key in chosen}
+    held = _held(work, chosen)
     entries = _agents() if form == "dataset" else ()
 
     def export(report: Report, stop: Event) -> Exported:

@@ -21,7 +21,7 @@ from evalset.editing.case_reviews import (
     merged_review,
 )
 from evalset.editing.opened_set import OpenedSet, identity_at
-from evalset.editing.recording_beside import RecordingSidecar
+from evalset.editing.recording_beside import RecordingSidecar, open_beside
 from evalset.editing.reviews_beside import ReviewFileError, ReviewSidecar, parsed_reviews, reviews_text
 from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State
 from evalset.errors import EvalSetError
@@ -163,7 +163,7 @@ def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Sa
     beside: Any = work.beside_identity
     if cases or notes:
         try:
-            put_all(work.beside.path, cases, notes)
+            put_all(work.beside.path, _with_tolerances_of_now(work, state, cases), notes)
             beside = identity_at(work.beside.path)
             saved = saved.model_copy(update={"beside": work.beside.path})
         except (RecordedEnvironmentError, OSError) as error:
@@ -352,6 +352,43 @@ def _recorded_changes(work: SetWork, state: State) -> dict[str, RecordedCase | N
         if eval_id in before and before[eval_id].recorded == held.recorded
     ]
     return {eval_id: case for eval_id, case in {**gone, **put}.items() if eval_id not in same}
+
+
+def recorded_of_now(
+    work: SetWork, key: str, beside: RecordingSidecar, state: State | None = None
+) -> RecordedCase | None:
+    """Return what is recorded of a case. Tolerances that no edit has changed are those in its file now: they are saved without the set.
+
+    Args:
+        work: The work on the set.
+        key: The case.
+        beside: What is recorded beside the set now.
+        state: The set after some edits; by default as it is.
+    """
+    recorded = work.held(key, state).recorded
+    if recorded is None or key not in work.saved.order:
+        return recorded
+    then = work.held(key, work.saved)
+    now = beside.case(str(field(then.case, "eval_id", "")))
+    if now is None or then.recorded is None or then.recorded.tolerances != recorded.tolerances:
+        return recorded
+    return recorded.model_copy(update={"tolerances": now.tolerances})
+
+
+def _with_tolerances_of_now(
+    work: SetWork, state: State, changes: Mapping[str, RecordedCase | None]
+) -> dict[str, RecordedCase | None]:
+    """Return the changes of a recording with the tolerances that were saved since the set was opened."""
+    beside = open_beside(work.opened.path)
+    keys = {
+        str(field(work.held(key, state).case, "eval_id", "")): key
+        for key in touched_keys(work, state)
+        if key in state.order
+    }
+    return {
+        eval_id: None if case is None else recorded_of_now(work, keys[eval_id], beside, state)
+        for eval_id, case in changes.items()
+    }
 
 
 def _note_changes(work: SetWork, state: State) -> dict[str, CaseNote | None]:

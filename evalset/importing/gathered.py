@@ -228,7 +228,7 @@ def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Adde
 class FoundCase(NamedTuple):
     """A case, and what its environment answered, as far as that is known.
 
-    `digest` is that of the case as it stands in its file, where reviews lie beside it. `note` holds the context that its file gives it.
+    `digest` is that of the case as it stands in its file, where reviews lie beside it. `note` is what its file, or the recording beside that, notes of it.
     """
 
     case: EvalCase

@@ -308,10 +308,9 @@ def _take_cases(
             harvest.tell(source.place, *known.problems)
             environment = known.environment
         digest = case_digest(value) if is_reviewed and isinstance(value, dict) else ""
-        context = value.context if isinstance(value, DatasetCase) else None
-        if stored is not None and context is None and case.eval_id in stored.notes:
-            context = stored.note(case.eval_id).context
-        note = None if context is None else CaseNote(context=context)
+        note = stored.note(case.eval_id) if stored is not None and case.eval_id in stored.notes else None
+        if isinstance(value, DatasetCase) and value.context is not None:
+            note = (note or CaseNote()).model_copy(update={"context": value.context})
         harvest.take(source.place, [FoundCase(case, environment, digest, note)])
 
 

@@ -15,16 +15,23 @@ from app.evalsets.imported_sets import imported_beside
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.server.owners import LOCAL
-from evalset.editing.case_edits import ReviewCase
+from evalset.cli.export_command import main
+from evalset.editing.case_edits import NoteCase, ReviewCase, SetText
 from evalset.editing.case_reviews import CaseComment, CaseReview, has_changed_since
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
+from evalset.recorded.recording import CaseNote
+from evalset.recorded.tolerances import Ignore
+from evalset.verify import keep_tolerances, tolerances_of
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import HOSTILE, Tab
 from tests.app.server.test_page_people import ANNE
+
+TOLERANCE = Ignore(of="response", tool="track", path="at")
 
 
 def opened(path: Path) -> Tab:
@@ -146,6 +153,31 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
     assert "3 cases" in Tab(page="sets", set=str(path)).words  # what was exported is no result of a case
     assert Tab(page="sets", set=str(path), case="two").keys("case_verify")
+
+
+@pytest.mark.parametrize("form", ["dataset", "evalset"])
+def test_notes_and_tolerances_go_along_and_come_back(path: Path, tmp_path: Path, form: ExportForm) -> None:
+    """As `golden-trace export` writes them, also where tolerances were saved while the set had unsaved edits, which then are saved, too."""
+    work = edited_sets().of(LOCAL, path).work
+    work.apply(NoteCase(case="one", text=HOSTILE, tags=("slow",)))
+    work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Well?"))
+    keep_tolerances(path, "one", (TOLERANCE,))
+    made = exported(opened(path), path, form)
+    save(work)
+    assert tolerances_of(path, "one") == (TOLERANCE,)
+    assert main([str(path), "--form", form, "--out", str(tmp_path / "by_command")]) == 0
+    for file in made.files:
+        if "environment" in file.path:
+            assert (tmp_path / "by_command" / file.path).read_text() == file.text
+    archive = tmp_path / "orders.zip"
+    archive.write_bytes(made.content)
+    there = imported_beside(archive)
+    assert tolerances_of(there, "one") == (TOLERANCE,)
+    assert open_beside(there).notes["one"] == CaseNote(text=HOSTILE, tags=("slow",))
+    tab = looked_at(opened(path), path, archive)
+    tab.click(tab.key("import_add"))
+    now = edited_sets().of(LOCAL, path).work
+    assert now.note(now.state.order[-3]).tags == ("slow",)
 
 
 def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_path: Path) -> None:
