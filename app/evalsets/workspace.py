@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from app.evalsets.criteria.criteria_draft import CriteriaDraft
 
 if TYPE_CHECKING:
+    from app.evalsets.run.last_results import LastResult
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_process import AdkEvalRun
     from evalset.adk_runs.process_groups import Start
@@ -47,6 +48,7 @@ class Workspace:
         criteria: The criteria as they are edited.
         run: The last run of `adk eval`.
         jobs: The last work of each kind, by name.
+        results: The last result that work found of each case, by its id: it stays when the next work takes the place of that.
         notes: What is to be said of something that was done, by the name of its place.
         agreed: Does what was shown, once somebody agrees.
         writes: How often something was written from here.
@@ -58,6 +60,7 @@ class Workspace:
         self.criteria = CriteriaDraft(eval_set)
         self.run: AdkEvalRun | None = None
         self.jobs: dict[str, Job[Any]] = {}
+        self.results: dict[str, LastResult] = {}
         self.notes: dict[str, str] = {}
         self.agreed: Callable[[], None] | None = None
         self.writes = 0

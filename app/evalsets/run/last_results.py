@@ -63,11 +63,21 @@ def last_result(workspace: Workspace, eval_id: str) -> LastResult | None:
 
 def last_results(workspace: Workspace, eval_ids: Collection[str]) -> list[LastResult]:
     """Return the last result of each of some cases that was ever run, in their order."""
-    newest: dict[str, LastResult] = {}
-    for result in (*_of_jobs(workspace), *_of_kept_runs(workspace.eval_set)):
+    keep_results(workspace)
+    newest = dict(workspace.results)
+    _take(newest, _of_kept_runs(workspace.eval_set))
+    return [newest[eval_id] for eval_id in eval_ids if eval_id in newest]
+
+
+def keep_results(workspace: Workspace) -> None:
+    """Keep what work found of each case, before other work takes its place."""
+    _take(workspace.results, _of_jobs(workspace))
+
+
+def _take(newest: dict[str, LastResult], results: Iterable[LastResult]) -> None:
+    for result in results:
         if result.eval_id not in newest or result.at > newest[result.eval_id].at:
             newest[result.eval_id] = result
-    return [newest[eval_id] for eval_id in eval_ids if eval_id in newest]
 
 
 def result_words(result: LastResult, *, unsaved: bool) -> str:

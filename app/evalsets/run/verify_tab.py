@@ -23,7 +23,7 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.download_panel import csv_button
-from app.evalsets.run.last_results import last_results, last_rows
+from app.evalsets.run.last_results import keep_results, last_results, last_rows
 from app.evalsets.run.tolerance_rows import (
     HINTS,
     KINDS,
@@ -253,6 +253,7 @@ def _run(workspace: Workspace, asked: VerifyOptions, facts: SetFacts, job: Job[V
 
 def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
     _forget_notes(workspace)
+    keep_results(workspace)
     begun = workspace.jobs[VERIFIED] = verifying(asked)
     begun.wait(AT_ONCE_SECONDS)
     st.rerun()

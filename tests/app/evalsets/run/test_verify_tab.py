@@ -427,8 +427,17 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     assert [words for words in badges(tab) if "finding" in words or words == "no problems"]
     other = Tab(page="sets", set=str(path), case="two")
     assert badges(other) == ["no problems"]
+    settled(other.click(other.key("case_verify-case")), path)
+    assert badges(tab.run())[0].startswith("✗ failed, ")
     assert VERIFIED not in bench_of(path).jobs
-    verified(opened(path), path)
+    one_alone = opened(path)
+    one_alone.fill("cases_", ["one"]).run()
+    verified(one_alone, path)
+    one_alone.fill("cases_", ["two"]).run()
+    verified(one_alone, path)
+    assert badges(tab.run())[0].startswith("✗ failed, ")
+    one_alone.fill("cases_", []).run()
+    verified(one_alone, path)
     assert badges(Tab(page="sets", set=str(path), case="two"))[0].startswith("✓ passed, ")
     edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="two"))
     assert badges(tab.run())[0].startswith("✗ failed, ")
@@ -529,6 +538,9 @@ def test_what_was_found_last_counts(tmp_path: Path) -> None:
     assert [(one.eval_id, one.status) for one in found] == [
         (name, "passed") for name in ("one", "two", "three")
     ]
+    workspace.jobs[CASE_VERIFIED] = did(verification(path, four="failed"))
+    found = last_results(workspace, ("one", "two", "three", "four"))
+    assert [one.status for one in found] == ["passed", "passed", "passed", "failed"]
     keep_run(path, kept_run_of(verification(path, one="failed"), found[0].at + 60))
     kept = last_result(workspace, "one")
     assert kept is not None
