@@ -38,9 +38,9 @@ IMPORTED, EXPORTED = "imported", "exported_set"
 
 FORM_NAMES: dict[ExportForm, str] = {
     "evalset": "Eval set with recording and reviews",
-    "dataset": "Dataset for `agents-cli eval`",
+    "dataset": "Dataset for agents-cli eval",
     "pytest": "pytest file, replays without a key",
-    "adk_test": "Tests for `adk test`",
+    "adk_test": "Tests for adk test",
     "scenarios": "Scenario file",
     "simulation_json": "ADK simulation config (JSON)",
     "simulation_yaml": "ADK simulation config (YAML)",

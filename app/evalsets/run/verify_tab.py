@@ -254,6 +254,7 @@ def _run(workspace: Workspace, asked: VerifyOptions, facts: SetFacts, job: Job[V
 def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
     _forget_notes(workspace)
     keep_results(workspace)
+    workspace.options["verify_is_new"] = True
     begun = workspace.jobs[VERIFIED] = verifying(asked)
     begun.wait(AT_ONCE_SECONDS)
     st.rerun()
@@ -441,6 +442,16 @@ def _keep(workspace: Workspace, verification: Verification) -> None:
     st.rerun()
 
 
+def _first_shown(workspace: Workspace, found: list[CaseResult], ids: list[str]) -> str:
+    """Return the first case that did not pass, and choose it where none is chosen or, once for a verification, the chosen one passed."""
+    failed = [each.eval_id for each in found if each.status != "passed"]
+    first = failed[0] if failed and failed[0] in ids else ids[0]
+    before, is_new = workspace.options.get("verify_case"), workspace.options.pop("verify_is_new", False)
+    if before not in ids or (is_new and before not in failed):
+        workspace.options["verify_case"] = first
+    return first
+
+
 def _case(
     workspace: Workspace,
     found: list[CaseResult],
@@ -450,11 +461,9 @@ def _case(
     *,
     unsaved: bool,
 ) -> OpenAt | OpenCase | None:
-    """Draw one case, at first one that did not pass."""
+    """Draw one case: of a new verification one that did not pass."""
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
-    first = next((each.eval_id for each in found if each.status != "passed"), ids[0])
-    if workspace.options.get("verify_case") not in ids:
-        workspace.options["verify_case"] = first if first in ids else ids[0]
+    first = _first_shown(workspace, found, ids)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Case", ids, key=option_key(workspace, "verify_case", first), format_func=literal, width=420
