@@ -28,6 +28,7 @@ from app.evalsets.run.verify_tab import (
     edit_said,
     edited_golden,
 )
+from app.evalsets.set_context import AskToSave
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
@@ -56,7 +57,7 @@ EditOf: TypeAlias = "Callable[[GoldenEdit], Callable[[], Edit]]"
 _AGAIN = "case_again"
 """The note of the case that is verified by itself once its golden is saved."""
 
-_UNSAVED = "The saved file has no case with this ID. Save the set first"
+_UNSAVED = "This uses the saved file, which does not have your edits. Save the set first"
 _UNRECORDED = "No recorded responses found next to this set. The Run tab of the set can generate responses or use real tools"
 _SIGNS = {"passed": "\u2713", "failed": "\u2717"}
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray", "skipped": "gray"}
@@ -79,8 +80,8 @@ class ShownCase:
 
 def case_runs(
     workspace: Workspace, facts: SetFacts, shown: ShownCase, edit: EditOf | None = None
-) -> OpenAt | Edit | None:
-    """Draw the three buttons and the last results of the case; what is run is begun here.
+) -> OpenAt | Edit | AskToSave | None:
+    """Draw the three buttons and the last results of the case; what is run is begun here. Edits that are not saved come first.
 
     Args:
         workspace: The set's workspace.
@@ -89,19 +90,25 @@ def case_runs(
         edit: As for `verify_tab`; None where the golden cannot be changed from here.
 
     Returns:
-        What was asked for about the first divergence: a session at that step, or the edit of the golden, once it is made.
+        What was asked for about the first divergence: a session at that step, or the edit of the golden, once it is made; or the save.
     """
     if edit is not None and (edited := edited_golden(workspace)) is not None:
         return edited
     agent = shown.agent or agent_of_set(workspace, facts)
     recorded = environment_of(workspace.eval_set) is not None and not environment_trouble(workspace.eval_set)
     lacks = "" if recorded else _UNRECORDED
+    lacks_case = ""
     if shown.eval_id not in facts.eval_ids:
+        lacks = lacks_case = _UNSAVED
+    elif shown.unsaved:
         lacks = _UNSAVED
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="case_runs"):
         verified = _verify(workspace, shown, agent, lacks)
         scored = _adk_eval(workspace, shown, agent, lacks)
-        findings = _check(workspace, shown, agent, "" if lacks == _UNRECORDED else lacks)
+        findings = _check(workspace, shown, agent, lacks_case)
+        saves = lacks == _UNSAVED and edit is not None and _save(workspace)
+    if saves:
+        return AskToSave()
     with place():
         _underway(workspace)
         failed = (
@@ -110,6 +117,11 @@ def case_runs(
         asked = _why(workspace, replace(shown, agent=agent), failed, edit) if failed is not None else None
         _details(workspace, replace(shown, agent=agent), failed, scored, findings)
         return asked
+
+
+def _save(workspace: Workspace) -> bool:
+    st.caption("Verify and `adk eval` use the saved file.", width="content")
+    return _button(workspace, "Save first", ":material/save:", "Shows the changes before saving", off=False)
 
 
 def _button(workspace: Workspace, label: str, icon: str, help_: str, *, off: bool) -> bool:

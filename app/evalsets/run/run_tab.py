@@ -13,7 +13,7 @@ from app.evalsets.run.golden_edits import edit_of, played_until
 from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
-from app.evalsets.set_context import ApplyEdits, OpenCase, SetCommand, SetContext
+from app.evalsets.set_context import ApplyEdits, AskToSave, OpenCase, SetCommand, SetContext
 from app.evalsets.set_facts import SetFacts, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
@@ -44,9 +44,11 @@ def run_tab(scene: SetContext) -> SetCommand | None:
 
 
 def command_of(
-    scene: SetContext, workspace: Workspace, asked: OpenAt | OpenCase | Edit | None
+    scene: SetContext, workspace: Workspace, asked: OpenAt | OpenCase | Edit | AskToSave | None
 ) -> SetCommand | None:
     """Return the command for what was asked about a case, in this tab or on the page of the case."""
+    if isinstance(asked, AskToSave):
+        return asked
     if isinstance(asked, OpenCase):
         rows = scene.work.rows()
         return OpenCase(key=next((row.key for row in rows if row.eval_id == asked.key), asked.key))

@@ -438,6 +438,7 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     assert badges(tab.run())[0].startswith("✗ failed, ")
     one_alone.fill("cases_", []).run()
     verified(one_alone, path)
+    assert bench_of(path).options["verify_case"] == "one"
     assert badges(Tab(page="sets", set=str(path), case="two"))[0].startswith("✓ passed, ")
     edited_sets().of(LOCAL, path).work.apply(DeleteCase(case="two"))
     assert badges(tab.run())[0].startswith("✗ failed, ")
@@ -458,15 +459,18 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
     settled(tab.click(tab.key("case_verify-case")), path)
     settled(tab.click(tab.key(f"divergence_{action}")), path)
     assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
+    assert tab.app.button(key=tab.key("case_verify-case")).disabled
+    assert not tab.app.button(key=tab.key("case_check-case")).disabled
     assert tab.app.button(key=tab.key(f"divergence_{action}")).disabled
     assert badges(tab)[0].endswith("out of date")
     assert "The golden is changed" in tab.words
     assert "The golden is changed" not in Tab(page="sets", set=str(path), case="two").words
-    tab.click("set_save").click("save_set")
+    tab.click(tab.key("case_save-first")).click("save_set")
     settled(tab, path)
     assert path.read_bytes() != before
     assert badges(tab)[0].startswith("✓ passed, ")
     assert not tab.keys("divergence_")
+    assert not tab.keys("case_save-first")
 
 
 @pytest.mark.process
