@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from app.decision.call_prefills import Prefills, prefills
+from app.decision.call_prefills import Prefills, prefills, with_arguments_of
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
@@ -98,9 +98,9 @@ class TurnInputs:
         if tool is not None:
             self.kept.put(f"tool{row}", tool)
 
-    def prefills(self, tool: ToolDeclaration) -> Prefills:
-        """Return the values that were found for a call of a tool."""
-        return prefills(tool, self.request.contents)
+    def prefills(self, tool: ToolDeclaration, row: int) -> Prefills:
+        """Return the values that were found for a call of a tool; one that began as a call of another keeps what both take."""
+        return with_arguments_of(self.seed(row), tool, prefills(tool, self.request.contents))
 
     def misfits(self, parts: Sequence[JsonObject]) -> tuple[str, ...]:
         """Say which calls do not fit the declarations of their tools, or leave a text empty that is required, each with its place."""

@@ -360,7 +360,7 @@ def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonO
     else:
         details("Tool description", tool.description)
     is_seeded = seed.get("name") == name
-    found = None if tool is None or is_seeded else inputs.prefills(tool)
+    found = None if tool is None or is_seeded else inputs.prefills(tool, row)
     arguments = CallArguments(tool, found)
     result = schema_form(
         inputs.kept,

@@ -83,6 +83,19 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
     return Prefills(found=found, several=several)
 
 
+def with_arguments_of(call: JsonObject, tool: ToolDeclaration, found: Prefills) -> Prefills:
+    """Return what was found with, in its place, the arguments of a call of another tool that this one takes, too, by name and type."""
+    name, given, fields = str(call.get("name") or ""), call.get("args"), tool.parameters.get("properties")
+    if not (isinstance(given, dict) and isinstance(fields, dict)):
+        return found
+    kept = {
+        each: Prefill(value=given[each], source=_call_of(name))
+        for each, field in fields.items()
+        if each in given and _fits(given[each], _resolved(field, tool.parameters))
+    }
+    return Prefills(found={**found.found, **kept}, several=found.several)
+
+
 def _candidates(
     tool: str, name: str, known: _Known, contents: Sequence[JsonObject], messages: Sequence[str]
 ) -> Iterator[tuple[Prefill | None, tuple[str, ...]]]:

@@ -341,6 +341,26 @@ def test_a_turn_that_left_the_golden_is_only_edited() -> None:
         assert not [name for name in page.names() if name.startswith("golden_")]
 
 
+def test_another_tool_takes_the_arguments_of_the_goldens_call() -> None:
+    """Those of the same name and type, such as where a tool was renamed since; others are asked for."""
+    given = {"guest": "Ada", "nights": "three", "lines": [{"sku": "S-1", "quantity": 2}], "old": 1}
+    with played() as simulation:
+        page = Deciding(
+            simulation, golden=golden(({"say": QUERY}, {"calls": [{"name": "reserve", "args": given}]}))
+        )
+        page.press("golden_edit").choose("tool1_", "book").press("accept_")
+        assert model_parts(simulation) == []
+        assert "Fix nights, price, room" in page.foot()
+        form = "form0:json:args1_book"
+        page.type(f"{form}.nights", "3").type(f"{form}.price", "99.5").choose(f"{form}.room", 1).press(
+            "accept_"
+        )
+        sent = _own_call(last_parts(simulation)[0])
+        assert sent["name"] == "book"
+        assert (sent["args"]["guest"], sent["args"]["lines"]) == (given["guest"], given["lines"])
+        assert "old" not in sent["args"]
+
+
 def test_a_person_sees_what_the_model_would_see() -> None:
     """The instruction, the conversation and each declaration, word by word; and the model may take this one turn."""
     agent = agent_of([call("rest")], tools=[book, rest], instruction=f"Be kind. {HOSTILE}")
