@@ -321,20 +321,16 @@ def _criteria(
 ) -> JsonObject:
     """Read the criteria; where none are given, take ADK's own, with the tolerances of the recording where it has some."""
     from evalset.eval_config.config_checks import check  # noqa: PLC0415 - as above
-    from evalset.eval_config.config_edits import read_document, starting_document  # noqa: PLC0415 - as above
+    from evalset.eval_config.config_edits import read_document  # noqa: PLC0415 - as above
     from evalset.eval_config.config_files import config_of, load  # noqa: PLC0415 - as above
-    from evalset.verify.metric import eval_config  # noqa: PLC0415 - as above
+    from evalset.verify.metric import usual_config  # noqa: PLC0415 - as above
 
     path: Path = given.config or config_of(given.set)
     text = load(path)
     if text is None:
         if given.config is not None:
             raise _RefusedError(f"--config: no such file: {path}")
-        if recorded is not None and any(
-            each in recorded.cases and recorded.cases[each].tolerances for each in chosen
-        ):
-            return eval_config(given.set, environment=environment)
-        return starting_document()
+        return usual_config(given.set, environment, recorded, chosen)
     try:
         document = read_document(text.removeprefix("\ufeff"))
     except ValueError as error:

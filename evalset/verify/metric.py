@@ -8,6 +8,7 @@ In an `EvalConfig`, as `eval_config` gives it:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 
+from evalset.eval_config.config_edits import starting_document
 from evalset.golden_trace.golden_steps import with_spoken
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment, recording_of
@@ -161,6 +163,26 @@ def eval_config(
             RESPONSE_PATH, "Final responses, except for tolerated differences."
         )
     return {"criteria": {NAME: metric, **response}, "custom_metrics": functions}
+
+
+def usual_config(
+    eval_set: Path | str,
+    environment: Path | str,
+    recorded: RecordedEnvironment | None,
+    eval_ids: Iterable[str],
+) -> JsonObject:
+    """Return the criteria of `adk eval` where none are given: ADK's own, with the tolerances of the recording where one of the cases has some.
+
+    Args:
+        eval_set: The eval set.
+        environment: Its recorded environment.
+        recorded: What is in that; None where it is not used.
+        eval_ids: The ids of the cases.
+    """
+    cases = recorded.cases if recorded is not None else {}
+    if any(each in cases and cases[each].tolerances for each in eval_ids):
+        return eval_config(eval_set, environment=environment)
+    return starting_document()
 
 
 def _function(path: str, description: str) -> JsonObject:

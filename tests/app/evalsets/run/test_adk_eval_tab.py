@@ -15,6 +15,7 @@ from app.evalsets.run import adk_eval_jobs
 from app.evalsets.run import adk_eval_tab as tab_module
 from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, spec_of
 from app.evalsets.run.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
+from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
@@ -36,6 +37,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
 )
 from evalset.recorded.recording_files import environment_text, sidecar_of
+from evalset.recorded.tolerances import Ignore
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.tiny_agent import write_tiny_eval_set
@@ -311,6 +313,27 @@ def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
     assert option(document, "tolerant_trajectory", ("environment",)) == str(sidecar_of(eval_set))
     assert "tool_trajectory_avg_score" not in criteria_in(document)
     assert check(document) == ()
+
+
+def test_criteria_that_nobody_gave_heed_the_tolerances_as_the_command_does(eval_set: Path) -> None:
+    """Where a case that runs has some and the recording answers; criteria that somebody chose stay."""
+    (eval_id,) = facts_of(eval_set).eval_ids
+    recorded = RecordedCase(
+        agent="adder", app_name="adder", turns=(), tolerances=(Ignore(of="final_response"),)
+    )
+    workspace, choice = workspaces().of(LOCAL, eval_set), AdkEvalOptions(agent="adder", unrecorded="generate")
+
+    def metrics(**changes: Any) -> set[str]:
+        document = spec_of(workspace, choice.model_copy(update=changes), catalogue()).config
+        return set(criteria_in(document))
+
+    usual = {"tool_trajectory_avg_score", "response_match_score"}
+    assert metrics() == usual
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment(cases={eval_id: recorded})))
+    assert metrics() == {"tolerant_trajectory", "tolerant_response"}
+    assert metrics(hermetic=False) == usual
+    workspace.criteria.switch("tool_trajectory_avg_score", on=False)
+    assert metrics() == {"response_match_score"}
 
 
 def test_others_run_no_code_of_their_own_here(eval_set: Path, tmp_path: Path) -> None:
