@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.set_discovery import ENDING, check_import, room_for, take_upload
@@ -18,6 +19,13 @@ UPLOADED, MADE = "uploaded", "made_set"
 
 _HEAD = 8_000_000
 """A larger file is looked at in the import alone."""
+
+
+class ImportedSet(NamedTuple):
+    """A set to open, and what to say of it in sentences."""
+
+    path: Path
+    told: tuple[str, ...] = ()
 
 
 def taken(owner: str, upload: Upload) -> Job[Path]:
@@ -34,16 +42,16 @@ def taken(owner: str, upload: Upload) -> Job[Path]:
     return Job(work, "take-upload")
 
 
-def made_of(path: Path, owner: str) -> Job[Path]:
+def made_of(path: Path, owner: str) -> Job[ImportedSet]:
     """Begin to import the cases of a file into a new eval set beside it; the result is the set. A set that is not whole is not written."""
 
-    def work(report: Report, stop: Event) -> Path:
+    def work(report: Report, stop: Event) -> ImportedSet:
         def goes_on(found: int) -> bool:
             report(JobProgress(words=f"Importing the cases. Cases found: {found:,}"))
             return not stop.is_set()
 
         made = imported_beside(path, goes_on=goes_on)
-        check_import(owner, made)
+        check_import(owner, made.path)
         return made
 
     return Job(work, "import-as-set")
@@ -78,8 +86,8 @@ def importable(path: Path) -> str:
         return ""
 
 
-def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: True) -> Path:
-    """Import the cases of a file into a new eval set beside it; return the set.
+def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: True) -> ImportedSet:
+    """Import the cases of a file into a new eval set beside it; return the set, with how many cases it has and what was left out.
 
     Args:
         path: The file.
@@ -104,6 +112,7 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
             if not gathered:
                 raise ValueError("\n".join(grouped(harvest.problems)) or f"{path.name} contains no cases.")
             added = add_to_set(_free(path), gathered)
+            problems = grouped(harvest.problems)
             reviews = brought.of(added.eval_ids, harvest.origins, harvest.rewritten)
     except (OSError, SpoolError) as error:
         why = getattr(error, "strerror", None) or error
@@ -115,7 +124,8 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
         raise ValueError(f"{written} Their reviews were not: {error}") from error
     if added.trouble:
         raise ValueError(f"{written} Their recorded responses were not: {added.trouble}")
-    return added.path
+    count = len(added.eval_ids)
+    return ImportedSet(added.path, (f"Imported: {count:,} case{'' if count == 1 else 's'}.", *problems))
 
 
 def _free(path: Path) -> Path:

@@ -45,10 +45,11 @@ class CloseSet(Value):
 
 
 class OpenSet(Value):
-    """Open an eval set by its path."""
+    """Open an eval set by its path; `told` says in sentences what an import wrote there."""
 
     kind: Literal["open_set"] = "open_set"
     path: str
+    told: tuple[str, ...] = ()
 
 
 class RemoveUpload(Value):

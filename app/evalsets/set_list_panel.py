@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app.evalsets.exchange_jobs import Upload
-from app.evalsets.imported_sets import MADE, UPLOADED, importable, made_of, taken
+from app.evalsets.imported_sets import MADE, UPLOADED, ImportedSet, importable, made_of, taken
 from app.evalsets.set_context import CloseSet, OpenSet, RemoveUpload, SetCommand
 from app.evalsets.set_discovery import IMPORTED, SetLine
 from app.evalsets.set_facts import facts_of
@@ -142,7 +142,7 @@ def _other(workspace: Workspace) -> SetCommand | None:
     return OpenSet(path=path) if typed and path.strip() else done
 
 
-def _begin(workspace: Workspace, name: str, job: Job[Path]) -> None:
+def _begin(workspace: Workspace, name: str, job: Job[Path] | Job[ImportedSet]) -> None:
     workspace.jobs[name] = job
     job.wait(AT_ONCE_SECONDS)
     st.rerun()
@@ -150,7 +150,7 @@ def _begin(workspace: Workspace, name: str, job: Job[Path]) -> None:
 
 def _done(workspace: Workspace, name: str, failed: str) -> OpenSet | None:
     """Show how far a work is, or why it failed; ask for the set that came of it."""
-    job: Job[Path] | None = workspace.jobs.get(name)
+    job: Job[Path] | Job[ImportedSet] | None = workspace.jobs.get(name)
     if job is None:
         return None
     if job.state == "running":
@@ -161,7 +161,8 @@ def _done(workspace: Workspace, name: str, failed: str) -> OpenSet | None:
     if job.result is None:
         return None
     del workspace.jobs[name]
-    return OpenSet(path=str(job.result))
+    made = job.result if isinstance(job.result, ImportedSet) else ImportedSet(job.result)
+    return OpenSet(path=str(made.path), told=made.told)
 
 
 # The page of an eval set that cannot be opened: why, and what helps: an import, or the doctor.

@@ -185,9 +185,10 @@ def _done(asked: SetCommand, scene: SetContext | None) -> None:
         case CloseSet():
             page_state.put("saving_set", None)
             page_state.show_sets()
-        case OpenSet(path=path):
+        case OpenSet(path=path, told=told):
             _remember(path)
             page_state.show_sets(path)
+            page_state.put("set_saved", list(told) or None)
         case RemoveUpload(path=path):
             remove_upload(visitor().owner, Path(path))
         case _ if scene is not None:

@@ -171,7 +171,7 @@ def test_notes_and_tolerances_go_along_and_come_back(path: Path, tmp_path: Path,
             assert (tmp_path / "by_command" / file.path).read_text() == file.text
     archive = tmp_path / "orders.zip"
     archive.write_bytes(made.content)
-    there = imported_beside(archive)
+    there = imported_beside(archive).path
     assert tolerances_of(there, "one") == (TOLERANCE,)
     assert open_beside(there).notes["one"] == CaseNote(text=HOSTILE, tags=("slow",))
     tab = looked_at(opened(path), path, archive)
@@ -192,7 +192,7 @@ def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_pat
     assert [file.path for file in made.files][-1] == "orders.review.json"
     archive = tmp_path / "orders.zip"
     archive.write_bytes(made.content)
-    there = imported_beside(archive)
+    there = imported_beside(archive).path
     then = SetWork(open_set(there), open_beside(there))
     for key in ("one", "two"):
         found = then.review(key)

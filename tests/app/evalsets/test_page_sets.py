@@ -674,6 +674,7 @@ def test_a_file_that_holds_cases_is_imported_where_it_was_opened(path: Path) -> 
     assert str(made) in tab.app.query_params["set"]
     assert "go" in tab.literal
     assert "recorded" in tab.literal
+    assert "Imported: 1 case." in tab.literal
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
     made.unlink()
