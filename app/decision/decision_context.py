@@ -11,7 +11,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
-from simulator.seats.requests import ModelRequest
+from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import Seats
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ class Surroundings(NamedTuple):
     """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
 
     `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
-    the session began with, where it began with one.
+    the session began with, where it began with one, and `tools` are those of the agent
+    whose calls wait, where one is known and nobody else's wait.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
@@ -34,6 +35,7 @@ class Surroundings(NamedTuple):
     environment: SimulatedEnvironment | None = None
     without_model: Mapping[str, str] = MappingProxyType({})
     golden: NextLines | None = None
+    tools: frozenset[str] = frozenset()
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -52,6 +54,8 @@ def surroundings(
     """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment
     now = environment.now
+    callers = {each.agent for each in view.pending if isinstance(each, ToolRequest)}
+    last = simulation.model_view() if golden is not None and callers else None
     return Surroundings(
         settings=now.settings,
         recorded=tuple(call for calls in now.recordings.values() for call in calls),
@@ -60,4 +64,7 @@ def surroundings(
         environment=environment,
         without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
         golden=golden,
+        tools=frozenset(tool.name for tool in last.tools)
+        if last is not None and callers == {last.agent}
+        else frozenset(),
     )

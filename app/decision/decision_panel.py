@@ -91,7 +91,7 @@ def _draw(
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
-            tool = tool_inputs(drafts, thing, around.golden)
+            tool = tool_inputs(drafts, thing, around.golden, around.tools)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
             with place():
@@ -146,7 +146,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroun
     answers: list[AnswerRequest] = []
     for number, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, request, around.golden).answer()
+            answer = tool_inputs(drafts, request, around.golden, around.tools).answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from simulator.environment.call_effects import ToolEffects
@@ -15,26 +16,48 @@ if TYPE_CHECKING:
 HERE = "What the golden did here"
 ELSEWHERE = "Recorded for other arguments"
 IN_ANOTHER_TURN = "Recorded in another turn"
+FOR_GONE_TOOL = "Recorded for a tool that the agent no longer has"
 ANOTHER_WAY = "The golden went another way here."
 _BUILTINS = "builtins:"
 
 
-def golden_candidate(golden: NextLines | None, request: ToolRequest) -> Candidate | None:
-    """Return the golden's response to a call, or else to the nearest call of the tool; None where it has none that fits."""
-    found = golden.answer(request.tool_name, request.arguments) if golden is not None else None
+def golden_candidate(
+    golden: NextLines | None, request: ToolRequest, tools: Collection[str] = ()
+) -> Candidate | None:
+    """Return the golden's response to a call, or else to the nearest call of the tool, or to its next call of a tool that is gone.
+
+    Args:
+        golden: What the golden does next; None where there is none.
+        request: The call.
+        tools: The names of the tools that the agent has; none where nobody knows.
+    """
+    if golden is None:
+        return None
+    found = golden.answer(request.tool_name, request.arguments)
+    gone = _gone_tool(golden, request, tools) if found is None else ""
+    found = golden.answer(gone, request.arguments) if gone else found
     answer = found.move.answer() if found is not None else None
     if found is None or answer is None:
         return None
     if isinstance(answer.outcome, Deferred) and not request.is_long_running:
         return None
     why = f"{found.place}: {'; '.join(found.differs)}" if found.differs else found.place
+    usual = HERE if found.is_here else ELSEWHERE if found.differs else IN_ANOTHER_TURN
     return Candidate(
-        label="golden" if found.is_here else "recorded",
-        title=HERE if found.is_here else ELSEWHERE if found.differs else IN_ANOTHER_TURN,
-        why=why,
+        label="golden" if found.is_here and not gone else "recorded",
+        title=FOR_GONE_TOOL if gone else usual,
+        why=f"recorded for {gone}, {why}" if gone else why,
         effects=ToolEffects(state_delta=answer.state_delta, actions=answer.actions),
         **_of_outcome(answer.outcome),
     )
+
+
+def _gone_tool(golden: NextLines, request: ToolRequest, tools: Collection[str]) -> str:
+    """Return the tool that the golden calls next, where the agent has it no more, and the golden never calls the one that is called."""
+    move = golden.move(request.agent) if tools and not golden.calls(request.tool_name) else None
+    calls = [part.get("function_call") for part in move.parts] if move is not None else []
+    names = [str(call.get("name") or "") for call in calls if isinstance(call, dict)]
+    return next((name for name in names if name not in tools), "")
 
 
 def _of_outcome(outcome: Outcome) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
@@ -451,11 +452,13 @@ def _is_object(text: str) -> bool:
     return isinstance(value, dict) and bool(value)
 
 
-def tool_inputs(drafts: DraftStore, request: ToolRequest, golden: NextLines | None = None) -> ToolInputs:
+def tool_inputs(
+    drafts: DraftStore, request: ToolRequest, golden: NextLines | None = None, tools: Collection[str] = ()
+) -> ToolInputs:
     """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key.
 
-    `golden` is what the case does next that the session began with.
+    `golden` is what the case does next that the session began with, `tools` are the names of the agent's tools.
     """
     kept = KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments))
     usual = KeptInputs(drafts, "usual response")
-    return ToolInputs(kept, request, usual, golden_candidate(golden, request))
+    return ToolInputs(kept, request, usual, golden_candidate(golden, request, tools))

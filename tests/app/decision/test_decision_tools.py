@@ -502,6 +502,23 @@ def test_what_the_golden_responds_is_given_with_all_that_it_does(line: dict[str,
         assert not [name for name in page.names() if "golden" in name]
 
 
+@pytest.mark.parametrize("named", ["say_again", "find_order"])
+def test_the_response_of_a_tool_that_is_gone_is_offered_for_the_call_in_its_place(named: str) -> None:
+    """It says of which tool it is; where the agent still has that one, nothing of it is offered."""
+    moves = [
+        {"calls": [{"name": named, "args": {"word": "x"}}]},
+        {"tool": named, "args": {"word": "x"}, "returns": {"word": "golden"}},
+    ]
+    golden = Script.model_validate({"turns": [{"say": "go", "moves": moves}]})
+    with asked_for(call("echo", word="x")) as simulation:
+        page = Deciding(simulation, golden=golden)
+        assert ("recorded for say_again" in page.shown()) == (named == "say_again")
+        assert ("golden_use" in str(page.names())) == (named == "say_again")
+        if named == "say_again":
+            page.press("golden_use")
+            assert answers(simulation)[0].outcome == Returned(value={"word": "golden"})
+
+
 @pytest.mark.long
 def test_an_error_of_a_tool_without_a_schema_keeps_its_shape() -> None:
     """The message is changed, the rest of the tool's own error stays."""
