@@ -49,6 +49,10 @@ _BAD_REQUEST, _NOT_FOUND = 400, 404
 _MOST_REPLAYED, _MOST_NAMED = 100, 3
 """How many earlier calls are read for what they left in the modules of the tools."""
 _NO_OUTCOME = Outcome()
+_OF_THE_READING = frozenset(
+    {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError", "UnboundLocalError"}
+)
+"""The exceptions that Python raises for what a program is, and not for the values that it is given."""
 _BY_SCHEMA = "Generated from the output schema"
 GUESS = "A guess: the tool's return value is not known"
 _BY_CONNECTIONS = "From the connections of the tools; what else the tool returns is not known"
@@ -392,7 +396,7 @@ class Parts:
         """
         possible = [one for one in self.reading.outcomes if one.possible]
         is_later = self.call.is_long_running and all(one.value is None for one in possible)
-        raised = all(one.raises and not (one.by_chance and one.certain) for one in self.reading.outcomes)
+        raised = all(one.raises and not _is_decided(one) for one in self.reading.outcomes)
         if is_later or raised or self._is_stub:
             return None
         ends = [(one, made) for one, made in self._ends if one.possible]
@@ -626,6 +630,11 @@ def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
             yield from _leaves(inner, item_place(path, place), name)
     else:
         yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
+
+
+def _is_decided(one: Outcome) -> bool:
+    """Return whether Python raises an exception for the arguments; one about names, types or imports may as well come of how the code was read."""
+    return one.by_chance and one.certain and one.raises not in _OF_THE_READING
 
 
 def _answers_no(other: Try, first: Try) -> bool:

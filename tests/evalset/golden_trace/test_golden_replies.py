@@ -204,9 +204,10 @@ def test_replies_of_the_user_are_told() -> None:
         ask(sim, "refund")
         late = [each for each in sim.session.open_calls if each.tool_name == "refund"]
         assert sim.reply(late[0].call_id, "paid", wait=PATIENCE)
-        confirmed, later = warnings(sim.session)
+        confirmed, later, ended = warnings(sim.session)
     assert is_about(confirmed, "", "confirmation", "cannot")
     assert is_about(later, "", "refund", "does not")
+    assert is_about(ended, "", "refund", "turn 2")
 
 
 def test_state_that_came_with_a_query_is_told() -> None:
