@@ -113,6 +113,8 @@ def hand(simulation: Commanding, asked: Asked) -> None:
             asked.carry_out(simulation)
         case AnswerRequest():
             _answer(simulation, asked)
+        case SetRules() if asked.rules == simulation.session.rules:
+            return  # saved as they are, they are no step to undo
         case Command():
             simulation.send(asked, AT_ONCE)
         case _:
