@@ -158,9 +158,11 @@ def told_edits(blame: Blame | None) -> tuple[str, ...]:
 
 def passed_edits(golden: Golden, recorded: RecordedCase, ours: Sequence[Sequence[Step]]) -> tuple[str, ...]:
     """Write what was edited in a golden that passes all the same: a threshold may let other words pass."""
-    edits = edits_since(golden, recorded) or ()
+    edits = edits_since(golden, recorded)
+    if not edits:
+        return ()
     known = Known(golden.turns, _recorded(recorded), ours)
-    return told_edits(Blame(tuple(edits), "as it was", known=known))
+    return told_edits(Blame(edits, "as it was", known=known))
 
 
 def _from_to(edit: Edit, blame: Blame) -> str:
