@@ -206,8 +206,11 @@ class ToolInputs:
         Raises:
             NotReadyError: An input says nothing usable.
         """
-        outcome, effects = self.outcome(), self.effects()
-        source, notes, by = self._source(outcome, effects)
+        outcome = self.outcome()
+        offer = self._offer(outcome)
+        proposed = self._proposed(outcome, offer)
+        effects = self._effects(proposed)
+        source, notes, by = self._source(outcome, offer, is_changed=effects != proposed)
         return ToolAnswer(
             outcome=outcome,
             state_delta=effects.state_delta,
@@ -240,17 +243,18 @@ class ToolInputs:
 
     def proposed(self) -> ToolEffects:
         """Return what the tool's code does besides, where it gives what the inputs hold: the draft, also as somebody changed it, or a candidate."""
-        is_response = self.mode == "Response"
         try:
             outcome = self.outcome()
         except NotReadyError:
-            return self.request.draft_effects if is_response else NO_EFFECTS
-        offer = self.offer()
+            return self.request.draft_effects if self.mode == "Response" else NO_EFFECTS
+        return self._proposed(outcome, self._offer(outcome))
+
+    def _proposed(self, outcome: Outcome, offer: Candidate | None) -> ToolEffects:
         is_golden = offer is not None and offer is self.golden
         if offer is not None and (offer.effects.written if is_golden else not self._is_draft(outcome)):
             return offer.effects
-        is_like_draft = is_response and _reports_error(seen_of(outcome)) is _reports_error(self.request.draft)
-        return self.request.draft_effects if is_like_draft else NO_EFFECTS
+        is_like_draft = _reports_error(seen_of(outcome)) is _reports_error(self.request.draft)
+        return self.request.draft_effects if is_like_draft and self.mode == "Response" else NO_EFFECTS
 
     def effects(self) -> ToolEffects:
         """Return what the call does besides: what is proposed and not left out, and what was typed.
@@ -258,7 +262,9 @@ class ToolInputs:
         Raises:
             NotReadyError: A text is not valid JSON.
         """
-        proposed = self.proposed()
+        return self._effects(self.proposed())
+
+    def _effects(self, proposed: ToolEffects) -> ToolEffects:
         state: JsonObject = {
             name: self._state_value(name, value)
             for name, value in proposed.state_delta.items()
@@ -317,16 +323,19 @@ class ToolInputs:
         """Return whether the answer is the draft as it was offered."""
         try:
             outcome = self.outcome()
-            return self._is_draft(outcome) and self.effects() == self.proposed()
+            proposed = self._proposed(outcome, self._offer(outcome))
+            return self._is_draft(outcome) and self._effects(proposed) == proposed
         except NotReadyError:
             return False
 
     def offer(self) -> Candidate | None:
         """Return the candidate that the inputs hold as it was offered; None where they hold another one."""
         try:
-            outcome = self.outcome()
+            return self._offer(self.outcome())
         except NotReadyError:
             return None
+
+    def _offer(self, outcome: Outcome) -> Candidate | None:
         return next((one for one in self.candidates if _is_as_offered(one, outcome)), None)
 
     def _value(self) -> JsonValue:
@@ -377,12 +386,11 @@ class ToolInputs:
         return self.request.draft is not None and same(outcome.value, self.request.draft)
 
     def _source(
-        self, outcome: Outcome, effects: ToolEffects
+        self, outcome: Outcome, offer: Candidate | None, *, is_changed: bool
     ) -> tuple[AnswerSource, tuple[str, ...], str | None]:
         """Return how the answer was authored, what it was made of where it was generated, and who gives it where that is the golden."""
-        offer = self.offer()
         is_draft = self._is_draft(outcome)
-        if effects != self.proposed() and (is_draft or offer is not None):
+        if is_changed and (is_draft or offer is not None):
             return "edited", (), None
         if offer is not None and offer.label == "golden":
             return "written", (), BY_SCRIPT  # as if its script had played this line

@@ -60,7 +60,7 @@ class DetailBlock(Value):
 
 def literal(text: str) -> str:
     """Write a text from outside for a body: what would turn the direction of what follows is shown as an escape."""
-    return text.translate(DIRECTIONS)
+    return text if text.isascii() else text.translate(DIRECTIONS)
 
 
 def safe_label(text: str, limit: int = 60) -> str:

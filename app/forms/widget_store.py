@@ -180,11 +180,11 @@ class KeptInputs:
 
         An input that the run before did not draw is not on the screen, whatever a look that came late has said of it.
         """
-        shown = st.session_state.get(
-            _SHOWN, {}
-        )  # in this run, or in the one to which a part belongs that looks again
-        was_drawn = self._before is None or key in self._before or key in shown
-        return (not self._is_another and was_drawn) or key in self._begun
+        if key in self._begun:
+            return True
+        was_drawn = self._before is None or key in self._before
+        # drawn in this run, or in the one to which a part belongs that looks again
+        return not self._is_another and (was_drawn or key in st.session_state.get(_SHOWN, {}))
 
 
 def _plain(value: Any) -> Any:

@@ -50,7 +50,7 @@ def set_input(key: str, value: Any) -> None:
 def held(key: str) -> Any:
     """Return what an input holds: what it was set to where the browser has not seen that, else what the browser says."""
     said, was_set = st.session_state[key], _known().get(key)
-    if was_set is not None and any(count > _seen() and said == other for count, other in was_set.before):
+    if was_set is not None and any(said == other and count > _seen() for count, other in was_set.before):
         return was_set.now
     return said
 
