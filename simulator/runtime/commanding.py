@@ -22,48 +22,8 @@ from simulator.journal import Journal
 from simulator.runtime.errors import ReplayDivergence, SimulationError
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
-from simulator.session import SimulationSession
-from simulator.session.commands import (
-    Accept,
-    AnalyseConnections,
-    AnswerRequest,
-    AskForDraft,
-    ChangeSettings,
-    ClearState,
-    Command,
-    Complete,
-    Confirm,
-    DeclareTools,
-    DrawAgain,
-    EditWorld,
-    FailCall,
-    FindContradictions,
-    GiveData,
-    GiveRecording,
-    GoOn,
-    JudgeInvariant,
-    KnownWorld,
-    MoveHead,
-    PlainAnswer,
-    Query,
-    Question,
-    Redo,
-    RenameThing,
-    Reply,
-    RunReal,
-    SeenByModel,
-    SetPlayer,
-    SetRules,
-    SetUser,
-    SourcesForModel,
-    StopAnalysing,
-    StopDrafting,
-    StopTurn,
-    SwitchRule,
-    TryRules,
-    Undo,
-    UseModel,
-)
+from simulator.session import SimulationSession, commands
+from simulator.session.commands import Command, Question
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.user_fold import UserSeat
 
@@ -193,7 +153,7 @@ class Commanding(ABC):
 
     def model_view(self) -> ModelRequest | None:
         """Return what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""
-        seen: ModelRequest | None = self.look(SeenByModel())
+        seen: ModelRequest | None = self.look(commands.SeenByModel())
         return seen
 
     # ------------------------------------------------------------ the user
@@ -213,7 +173,7 @@ class Commanding(ABC):
         A content may have files: parts with `inline_data`, as `types.Part.from_bytes` makes them.
         `by` names who says it, where that is neither a person nor who sits in the user's seat: a script.
         """
-        said = Query(
+        said = commands.Query(
             message=_plain(message),
             state_delta=state_delta,
             streaming=streaming,
@@ -226,11 +186,11 @@ class Commanding(ABC):
         self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None, by: str = ""
     ) -> bool:
         """Let the user confirm or reject the tool call that ADK asks about; `by` as for `query`."""
-        return self.send(Confirm(call_id=call_id, confirmed=confirmed, payload=payload, by=by), wait)
+        return self.send(commands.Confirm(call_id=call_id, confirmed=confirmed, payload=payload, by=by), wait)
 
     def reply(self, call_id: str, response: Any, *, wait: float | None = None, by: str = "") -> bool:
         """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
-        return self.send(Reply(call_id=call_id, response=response, by=by), wait)
+        return self.send(commands.Reply(call_id=call_id, response=response, by=by), wait)
 
     def set_user(
         self,
@@ -264,7 +224,7 @@ class Commanding(ABC):
             config = {**(config or {}), "model": self.give_model(model)}
         said = tuple(map(_plain, script))
         return self.send(
-            SetUser(player=player, script=said, scenario=scenario, config=config, hold=hold), wait
+            commands.SetUser(player=player, script=said, scenario=scenario, config=config, hold=hold), wait
         )
 
     def accept(
@@ -275,7 +235,7 @@ class Commanding(ABC):
         Raises:
             SimulationError: None is held.
         """
-        return self.send(Accept(message=_plain(message)), wait)
+        return self.send(commands.Accept(message=_plain(message)), wait)
 
     def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
         """Say that the conversation is over after the agent's answer, so that nobody speaks for the user; or that it goes on.
@@ -285,7 +245,7 @@ class Commanding(ABC):
         Raises:
             SimulationError: The agent has given no final response, or it has been said before.
         """
-        return self.send(Complete(over=over), wait)
+        return self.send(commands.Complete(over=over), wait)
 
     # ------------------------------------------------------------ what waits
 
@@ -295,12 +255,12 @@ class Commanding(ABC):
         A plain value stands for what the tool returns, or (as text) for what the agent says or code prints.
         """
         is_answer = isinstance(answer, (ToolAnswer, ModelAnswer, CodeAnswer))
-        given = answer if is_answer else PlainAnswer(value=answer)
-        return self.send(AnswerRequest(key=key_of(request), answer=given), wait)
+        given = answer if is_answer else commands.PlainAnswer(value=answer)
+        return self.send(commands.AnswerRequest(key=key_of(request), answer=given), wait)
 
     def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
         """Let the real tool (or code, or the agent's own model) answer this one request."""
-        return self.send(RunReal(key=key_of(request)), wait)
+        return self.send(commands.RunReal(key=key_of(request)), wait)
 
     def inject(
         self,
@@ -311,7 +271,7 @@ class Commanding(ABC):
         wait: float | None = None,
     ) -> bool:
         """Let one fault answer this one tool call, or change its `outcome`; no rule of the session has to match."""
-        return self.send(FailCall(key=key_of(request), rule=rule, outcome=outcome), wait)
+        return self.send(commands.FailCall(key=key_of(request), rule=rule, outcome=outcome), wait)
 
     # ------------------------------------------------------------ who plays, where, and by which rules
 
@@ -324,23 +284,23 @@ class Commanding(ABC):
         wait: float | None = None,
     ) -> bool:
         """Let somebody else sit down, for one agent or tool by name or for all others; open requests move along."""
-        return self.send(SetPlayer(seat=seat, player=player, target=target), wait)
+        return self.send(commands.SetPlayer(seat=seat, player=player, target=target), wait)
 
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:
         """Put these injection rules in force, in this order, from the next call on."""
-        self.send(SetRules(rules=tuple(rules)))
+        self.send(commands.SetRules(rules=tuple(rules)))
 
     def switch_rule(self, rule_id: str, enabled: bool) -> None:
         """Switch one injection rule on or off, from the next call on."""
-        self.send(SwitchRule(rule_id=rule_id, enabled=enabled))
+        self.send(commands.SwitchRule(rule_id=rule_id, enabled=enabled))
 
     def go_on(self, *, wait: float | None = None) -> bool:
         """Let those who sit there answer what a person came back to."""
-        return self.send(GoOn(), wait)
+        return self.send(commands.GoOn(), wait)
 
     def stop(self) -> None:
         """End the turn in progress, whatever is running; what has happened stays in the timeline."""
-        self.send(StopTurn())
+        self.send(commands.StopTurn())
 
     def move_head(self, fact: int, *, wait: float | None = None) -> bool:
         """Go to a fact of the journal, on this branch or another one; the way there is re-executed, and nothing is deleted.
@@ -348,15 +308,15 @@ class Commanding(ABC):
         Seats, rules, the world and all that is set go along. What is asked there waits for a person, also where somebody else
         sits: `go_on` lets them answer.
         """
-        return self.send(MoveHead(fact=fact), wait)
+        return self.send(commands.MoveHead(fact=fact), wait)
 
     def undo(self, *, wait: float | None = None) -> bool:
         """Take back the last step that a person took, as `move_head`: something said, answered, set, edited or stopped."""
-        return self.send(Undo(), wait)
+        return self.send(commands.Undo(), wait)
 
     def redo(self, *, wait: float | None = None) -> bool:
         """Bring back the step that was taken back last, as `move_head`; after another step there is none."""
-        return self.send(Redo(), wait)
+        return self.send(commands.Redo(), wait)
 
 
 class SimulatedEnvironment:
@@ -380,7 +340,7 @@ class SimulatedEnvironment:
 
     def world(self) -> WorldView:
         """Return what the environment knows: things as tables, connections, flags, remembered calls."""
-        found: WorldView = self._simulation.look(KnownWorld())
+        found: WorldView = self._simulation.look(commands.KnownWorld())
         return found
 
     def sources_for_model(self) -> dict[str, str]:
@@ -388,7 +348,7 @@ class SimulatedEnvironment:
 
         A tool without source that can be read is not in it.
         """
-        found: dict[str, str] = self._simulation.look(SourcesForModel())
+        found: dict[str, str] = self._simulation.look(commands.SourcesForModel())
         return found
 
     def judge(self, line: str) -> InvariantStatus:
@@ -398,7 +358,7 @@ class SimulatedEnvironment:
             InvariantError: The line is no invariant; the text says what is wrong.
         """
         check_invariant(line)
-        found: InvariantStatus = self._simulation.look(JudgeInvariant(line=line))
+        found: InvariantStatus = self._simulation.look(commands.JudgeInvariant(line=line))
         return found
 
     def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
@@ -409,12 +369,12 @@ class SimulatedEnvironment:
             call: A call that waits (or its key), or the number of the fact that answered one.
         """
         place = call if isinstance(call, int) else key_of(call)
-        found: tuple[Trial, ...] = self._simulation.look(TryRules(rules=tuple(rules), call=place))
+        found: tuple[Trial, ...] = self._simulation.look(commands.TryRules(rules=tuple(rules), call=place))
         return found
 
     def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to a call that waits would contradict; nothing where the call waits no more."""
-        asked = FindContradictions(key=key_of(request), outcome=outcome)
+        asked = commands.FindContradictions(key=key_of(request), outcome=outcome)
         found: tuple[Contradiction, ...] = self._simulation.look(asked)
         return found
 
@@ -425,23 +385,23 @@ class SimulatedEnvironment:
 
         An address, headers and keys in `simulation_model_configuration` hold in this simulation alone, as a model object does.
         """
-        self._simulation.send(ChangeSettings(settings=settings, fields=fields))
+        self._simulation.send(commands.ChangeSettings(settings=settings, fields=fields))
 
     def give_data(self, text: str) -> None:
         """Give the environment's data: JSON of tables, or words; an empty text takes it away."""
-        self._simulation.send(GiveData(text=text))
+        self._simulation.send(commands.GiveData(text=text))
 
     def edit(self, *changes: EntityChange | Mapping[str, Any]) -> None:
         """Change things of the world by hand; an undo takes it back. A mapping stands for the change with these fields."""
-        self._simulation.send(EditWorld(changes=changes))
+        self._simulation.send(commands.EditWorld(changes=changes))
 
     def rename(self, kind: str, old: str, new: str) -> None:
         """Give a thing another id, in it and wherever it is referred to."""
-        self._simulation.send(RenameThing(kind=kind, old=old, new=new))
+        self._simulation.send(commands.RenameThing(kind=kind, old=old, new=new))
 
     def clear_state(self, state_key: str) -> None:
         """Forget what is remembered under a state key: its beginning, and its calls so far."""
-        self._simulation.send(ClearState(state_key=state_key))
+        self._simulation.send(commands.ClearState(state_key=state_key))
 
     def give_recording(self, name: str, recorded: str | Iterable[ObservedCall]) -> tuple[str, ...]:
         """Return recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
@@ -458,12 +418,12 @@ class SimulatedEnvironment:
             calls, problems = read.calls, read.problems
         else:
             calls = tuple(recorded)
-        self._simulation.send(GiveRecording(name=name, calls=calls))
+        self._simulation.send(commands.GiveRecording(name=name, calls=calls))
         return problems
 
     def drop_recording(self, name: str) -> None:
         """Take a recording away."""
-        self._simulation.send(GiveRecording(name=name, calls=()))
+        self._simulation.send(commands.GiveRecording(name=name, calls=()))
 
     def declare(self, *tools: DeclaredTool | Callable[..., Any]) -> None:
         """Let tools that do not exist join the agent from the next turn on: these, and no others.
@@ -472,7 +432,7 @@ class SimulatedEnvironment:
         """
         from simulator.runtime.turns.request_views import declared_from  # noqa: PLC0415 - ADK's import takes a second
 
-        self._simulation.send(DeclareTools(tools=tuple(map(declared_from, tools))))
+        self._simulation.send(commands.DeclareTools(tools=tuple(map(declared_from, tools))))
 
     # ------------------------------------------------------------ models
 
@@ -482,15 +442,15 @@ class SimulatedEnvironment:
         What the model is at shows in the request's `drafting`; in the end its draft is the request's, or
         `draft_problem` says why it has none.
         """
-        self._simulation.send(AskForDraft(key=key_of(request)))
+        self._simulation.send(commands.AskForDraft(key=key_of(request)))
 
     def stop_drafting(self, request: ToolRequest | str) -> None:
         """End what a model is at that makes a draft."""
-        self._simulation.send(StopDrafting(key=key_of(request)))
+        self._simulation.send(commands.StopDrafting(key=key_of(request)))
 
     def draw_again(self, request: ToolRequest | str) -> None:
         """Draw another offline draft of a call that waits, where `draft_varies`; the same one each time for the session, and undone as a step."""
-        self._simulation.send(DrawAgain(key=key_of(request)))
+        self._simulation.send(commands.DrawAgain(key=key_of(request)))
 
     def use_model(self, model: str | BaseLlm) -> None:
         """Set the environment's model: a name that ADK resolves, or an object; an empty name sets none.
@@ -498,7 +458,7 @@ class SimulatedEnvironment:
         An object is known by its name in this simulation alone: a session that is resumed has to be given it again.
         """
         name = model if isinstance(model, str) else self._simulation.give_model(model)
-        self._simulation.send(UseModel(model=name))
+        self._simulation.send(commands.UseModel(model=name))
 
     def analyse_connections(self) -> None:
         """Ask the environment's model how the agent's tools hang together; it goes on meanwhile.
@@ -506,11 +466,11 @@ class SimulatedEnvironment:
         What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
         `not_analysed` says why it does not.
         """
-        self._simulation.send(AnalyseConnections())
+        self._simulation.send(commands.AnalyseConnections())
 
     def stop_analysing(self) -> None:
         """End the analysis of the connections."""
-        self._simulation.send(StopAnalysing())
+        self._simulation.send(commands.StopAnalysing())
 
 
 def key_of(request: Request | str) -> str:

@@ -30,47 +30,8 @@ from simulator.runtime.models.model_evidence import source_for_model
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.undo_targets import redo_target, undo_target
 from simulator.seats.requests import ModelRequest
-from simulator.session.commands import (
-    Accept,
-    AnalyseConnections,
-    AnswerRequest,
-    AskForDraft,
-    ChangeSettings,
-    ClearState,
-    Command,
-    Complete,
-    Confirm,
-    DeclareTools,
-    DrawAgain,
-    EditWorld,
-    FailCall,
-    FindContradictions,
-    GiveData,
-    GiveRecording,
-    GoOn,
-    JudgeInvariant,
-    KnownWorld,
-    MoveHead,
-    PlainAnswer,
-    Query,
-    Question,
-    Redo,
-    RenameThing,
-    Reply,
-    RunReal,
-    SeenByModel,
-    SetPlayer,
-    SetRules,
-    SetUser,
-    SourcesForModel,
-    StopAnalysing,
-    StopDrafting,
-    StopTurn,
-    SwitchRule,
-    TryRules,
-    Undo,
-    UseModel,
-)
+from simulator.session import commands
+from simulator.session.commands import Command, Question
 
 _Does: TypeAlias = Callable[[Engine, Any], Any]
 
@@ -101,7 +62,7 @@ def gives(question: type[Question]) -> TypeAdapter[Any]:
     return TypeAdapter(_KNOWS[question][0])
 
 
-async def _query(engine: Engine, asked: Query) -> None:
+async def _query(engine: Engine, asked: commands.Query) -> None:
     delta = simulation_commands.plain(asked.state_delta, "state delta") if asked.state_delta else {}
     await _begin_turn(
         engine,
@@ -114,7 +75,7 @@ async def _query(engine: Engine, asked: Query) -> None:
     )
 
 
-async def _accept(engine: Engine, asked: Accept) -> None:
+async def _accept(engine: Engine, asked: commands.Accept) -> None:
     held = user_seat.user_view(engine).held
     if held is None:
         raise SimulationError("no user message is held for approval")
@@ -123,16 +84,16 @@ async def _accept(engine: Engine, asked: Accept) -> None:
     await _begin_turn(engine, "query", said, **more)
 
 
-async def _reply(engine: Engine, asked: Reply) -> None:
+async def _reply(engine: Engine, asked: commands.Reply) -> None:
     call = simulation_commands.open_call(simulation_commands.session_of(engine), asked.call_id)
     message = simulation_commands.reply_content(call, simulation_commands.plain(asked.response, "reply"))
     await _begin_turn(engine, "reply", message, **user_player.said_by(asked.by))
 
 
-async def _confirm(engine: Engine, asked: Confirm) -> None:
+async def _confirm(engine: Engine, asked: commands.Confirm) -> None:
     more = {} if asked.payload is None else {"payload": asked.payload}
     response = {"confirmed": asked.confirmed, **more}
-    await _reply(engine, Reply(call_id=asked.call_id, response=response, by=asked.by))
+    await _reply(engine, commands.Reply(call_id=asked.call_id, response=response, by=asked.by))
 
 
 async def _begin_turn(
@@ -144,27 +105,27 @@ async def _begin_turn(
     await engine.start_turn(TurnStarted(at=engine.now(), turn=turn, purpose=purpose, message=message, **more))
 
 
-async def _answer(engine: Engine, asked: AnswerRequest) -> None:
-    given = asked.answer.value if isinstance(asked.answer, PlainAnswer) else asked.answer
+async def _answer(engine: Engine, asked: commands.AnswerRequest) -> None:
+    given = asked.answer.value if isinstance(asked.answer, commands.PlainAnswer) else asked.answer
     await simulation_commands.answer(engine, asked.key, given)
 
 
-async def _move_head(engine: Engine, asked: MoveHead) -> None:
+async def _move_head(engine: Engine, asked: commands.MoveHead) -> None:
     check_reachable(engine.journal, asked.fact)
     await engine.move(asked.fact)
 
 
-def step_to(journal: Journal, command: Undo | Redo) -> MoveHead:
+def step_to(journal: Journal, command: commands.Undo | commands.Redo) -> commands.MoveHead:
     """Return an undo or a redo by its place: given twice, that goes no further.
 
     Raises:
         SimulationError: There is no such step.
     """
-    undoes = isinstance(command, Undo)
+    undoes = isinstance(command, commands.Undo)
     fact = undo_target(journal) if undoes else redo_target(journal)
     if fact is None:
         raise SimulationError(f"there is no step to {'undo' if undoes else 'redo'}")
-    return MoveHead(fact=fact)
+    return commands.MoveHead(fact=fact)
 
 
 def check_reachable(journal: Journal, fact: int) -> None:
@@ -179,12 +140,12 @@ def check_reachable(journal: Journal, fact: int) -> None:
         raise SimulationError(f"the journal has no fact {fact}; its length is {length}")
 
 
-def _set_rules(engine: Engine, asked: SetRules) -> None:
+def _set_rules(engine: Engine, asked: commands.SetRules) -> None:
     engine.append(RulesChanged(at=engine.after_opening(), rules=asked.rules))
     engine.changed()
 
 
-def _switch_rule(engine: Engine, asked: SwitchRule) -> None:
+def _switch_rule(engine: Engine, asked: commands.SwitchRule) -> None:
     rules = simulation_commands.session_of(engine).rules
     if all(rule.rule_id != asked.rule_id for rule in rules):
         raise SimulationError(f"no injection rule has the id {asked.rule_id!r}")
@@ -192,10 +153,10 @@ def _switch_rule(engine: Engine, asked: SwitchRule) -> None:
         rule.model_copy(update={"enabled": asked.enabled}) if rule.rule_id == asked.rule_id else rule
         for rule in rules
     )
-    _set_rules(engine, SetRules(rules=tuple(switched)))
+    _set_rules(engine, commands.SetRules(rules=tuple(switched)))
 
 
-def _change_settings(engine: Engine, asked: ChangeSettings) -> None:
+def _change_settings(engine: Engine, asked: commands.ChangeSettings) -> None:
     now = asked.settings or engine.journal.fold.environment.settings
     wanted = environment_changes.settings_with(now, asked.fields)
     if "simulation_model_configuration" in asked.fields:
@@ -203,7 +164,7 @@ def _change_settings(engine: Engine, asked: ChangeSettings) -> None:
     environment_changes.change_settings(engine, wanted)
 
 
-def _use_model(engine: Engine, asked: UseModel) -> None:
+def _use_model(engine: Engine, asked: commands.UseModel) -> None:
     now = engine.journal.fold.environment.settings
     if now.simulation_model != asked.model:
         wanted = now.model_copy(update={"simulation_model": asked.model})
@@ -211,38 +172,44 @@ def _use_model(engine: Engine, asked: UseModel) -> None:
 
 
 _DOES: Mapping[type[Command], _Does] = {
-    Query: _query,
-    Accept: _accept,
-    Reply: _reply,
-    Confirm: _confirm,
-    SetUser: user_seat.sit,
-    Complete: lambda engine, asked: user_player.end(engine, over=asked.over),
-    AnswerRequest: _answer,
-    RunReal: lambda engine, asked: simulation_commands.run_real(engine, asked.key),
-    FailCall: lambda engine, asked: simulation_commands.inject(engine, asked.key, asked.rule, asked.outcome),
-    AskForDraft: lambda engine, asked: draft_requests.ask_for_draft(engine, asked.key),
-    StopDrafting: lambda engine, asked: draft_requests.stop_drafting(engine, asked.key),
-    DrawAgain: lambda engine, asked: draft_requests.draw_again(engine, asked.key),
-    SetPlayer: lambda engine, asked: simulation_commands.change_seat(
+    commands.Query: _query,
+    commands.Accept: _accept,
+    commands.Reply: _reply,
+    commands.Confirm: _confirm,
+    commands.SetUser: user_seat.sit,
+    commands.Complete: lambda engine, asked: user_player.end(engine, over=asked.over),
+    commands.AnswerRequest: _answer,
+    commands.RunReal: lambda engine, asked: simulation_commands.run_real(engine, asked.key),
+    commands.FailCall: lambda engine, asked: simulation_commands.inject(
+        engine, asked.key, asked.rule, asked.outcome
+    ),
+    commands.AskForDraft: lambda engine, asked: draft_requests.ask_for_draft(engine, asked.key),
+    commands.StopDrafting: lambda engine, asked: draft_requests.stop_drafting(engine, asked.key),
+    commands.DrawAgain: lambda engine, asked: draft_requests.draw_again(engine, asked.key),
+    commands.SetPlayer: lambda engine, asked: simulation_commands.change_seat(
         engine, asked.seat, asked.target, asked.player
     ),
-    GoOn: lambda engine, _: engine.go_on(),
-    MoveHead: _move_head,
-    Undo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
-    Redo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
-    StopTurn: lambda engine, _: engine.stop(),
-    SetRules: _set_rules,
-    SwitchRule: _switch_rule,
-    ChangeSettings: _change_settings,
-    GiveData: lambda engine, asked: environment_changes.give_data(engine, asked.text),
-    EditWorld: lambda engine, asked: environment_changes.edit_world(engine, asked.changes),
-    RenameThing: lambda engine, asked: environment_changes.rename(engine, asked.kind, asked.old, asked.new),
-    ClearState: lambda engine, asked: environment_changes.clear_state(engine, asked.state_key),
-    GiveRecording: lambda engine, asked: environment_changes.give_recording(engine, asked.name, asked.calls),
-    DeclareTools: lambda engine, asked: environment_changes.declare(engine, asked.tools),
-    UseModel: _use_model,
-    AnalyseConnections: lambda engine, _: connection_analysis.begin(engine.modelling, engine),
-    StopAnalysing: lambda engine, _: connection_analysis.stop(engine.modelling),
+    commands.GoOn: lambda engine, _: engine.go_on(),
+    commands.MoveHead: _move_head,
+    commands.Undo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
+    commands.Redo: lambda engine, asked: _move_head(engine, step_to(engine.journal, asked)),
+    commands.StopTurn: lambda engine, _: engine.stop(),
+    commands.SetRules: _set_rules,
+    commands.SwitchRule: _switch_rule,
+    commands.ChangeSettings: _change_settings,
+    commands.GiveData: lambda engine, asked: environment_changes.give_data(engine, asked.text),
+    commands.EditWorld: lambda engine, asked: environment_changes.edit_world(engine, asked.changes),
+    commands.RenameThing: lambda engine, asked: environment_changes.rename(
+        engine, asked.kind, asked.old, asked.new
+    ),
+    commands.ClearState: lambda engine, asked: environment_changes.clear_state(engine, asked.state_key),
+    commands.GiveRecording: lambda engine, asked: environment_changes.give_recording(
+        engine, asked.name, asked.calls
+    ),
+    commands.DeclareTools: lambda engine, asked: environment_changes.declare(engine, asked.tools),
+    commands.UseModel: _use_model,
+    commands.AnalyseConnections: lambda engine, _: connection_analysis.begin(engine.modelling, engine),
+    commands.StopAnalysing: lambda engine, _: connection_analysis.stop(engine.modelling),
 }
 
 
@@ -251,21 +218,27 @@ def _sources_for_model(engine: Engine, _: Question) -> dict[str, str]:
     return {name: source for name, code in codes.items() if (source := source_for_model(code))}
 
 
-def _judge_invariant(engine: Engine, asked: JudgeInvariant) -> InvariantStatus:
+def _judge_invariant(engine: Engine, asked: commands.JudgeInvariant) -> InvariantStatus:
     check_invariant(asked.line)
     return standing(engine.knowledge.up_to_date().world, (asked.line,))[0]
 
 
 _KNOWS: Mapping[type[Question], tuple[Any, _Does]] = {
-    SeenByModel: (ModelRequest | None, lambda engine, _: simulation_commands.last_model_request(engine)),
-    KnownWorld: (WorldView, lambda engine, _: world_view(engine.knowledge, engine.modelling.progress)),
-    SourcesForModel: (dict[str, str], _sources_for_model),
-    JudgeInvariant: (InvariantStatus, _judge_invariant),
-    TryRules: (
+    commands.SeenByModel: (
+        ModelRequest | None,
+        lambda engine, _: simulation_commands.last_model_request(engine),
+    ),
+    commands.KnownWorld: (
+        WorldView,
+        lambda engine, _: world_view(engine.knowledge, engine.modelling.progress),
+    ),
+    commands.SourcesForModel: (dict[str, str], _sources_for_model),
+    commands.JudgeInvariant: (InvariantStatus, _judge_invariant),
+    commands.TryRules: (
         tuple[Trial, ...],
         lambda engine, asked: environment_changes.try_rules(engine, asked.rules, asked.call),
     ),
-    FindContradictions: (
+    commands.FindContradictions: (
         tuple[Contradiction, ...],
         lambda engine, asked: tool_requests.against(engine, asked.key, asked.outcome),
     ),
