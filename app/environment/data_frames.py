@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-TEXT, WHOLE, NUMBER, YES_OR_NO = "object", "Int64", "Float64", "boolean"
+TEXT, YES_OR_NO = "object", "boolean"
 """The types of columns, each of which has room for what is missing."""
 
 

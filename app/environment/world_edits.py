@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.environment.world_rows import Cell, Column, Sheet, value_of
+from app.environment.world_rows import Cell, Column, Sheet, cell, value_of
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.entity_kinds import id_of
@@ -29,12 +29,13 @@ class _UnfitCellError(ValueError):
     """A cell cannot be read."""
 
 
-def edits_of(sheet: Sheet, state: Mapping[str, Any]) -> WorldEdits:
+def edits_of(sheet: Sheet, state: Mapping[str, Any], language: str | None = None) -> WorldEdits:
     """Read the state of a data editor.
 
     Args:
         sheet: What the editor was given.
         state: Its `edited_rows` (by place: the cells that were changed), `added_rows` and `deleted_rows` (places).
+        language: The browser's language, in which numbers are read.
     """
     deleted = {int(place) for place in state.get("deleted_rows", ())}
     changes: list[EntityChange] = []
@@ -44,35 +45,37 @@ def edits_of(sheet: Sheet, state: Mapping[str, Any]) -> WorldEdits:
         if place in deleted or place >= len(sheet.ids):
             continue
         try:
-            changes.extend(_changed(sheet, place, cells))
+            changes.extend(_changed(sheet, place, cells, language))
             renames.extend(_renamed(sheet, place, cells))
         except _UnfitCellError as error:
             problems.append(str(error))
     gone = [sheet.ids[place] for place in sorted(deleted) if place < len(sheet.ids)]
     changes.extend(EntityChange(op="delete", kind=sheet.kind, id=key) for key in gone)
     added = [row for row in state.get("added_rows", ()) if _filled(row)]
-    made, unfit, waits = _added(sheet, added, sheet.taken - set(gone))
+    made, unfit, waits = _added(sheet, added, sheet.taken - set(gone), language)
     problems += [*unfit, *_twice(sheet, renames, sheet.taken - set(gone))]
     return WorldEdits(
         changes=(*changes, *made), renames=tuple(renames), problems=tuple(problems), waits=waits
     )
 
 
-def _changed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[EntityChange]:
+def _changed(
+    sheet: Sheet, place: int, cells: Mapping[str, Cell], language: str | None
+) -> Iterator[EntityChange]:
     """Yield the change of one row: `put` for cells that hold something else now, `replace` where one is empty."""
     row = sheet.rows[place]
     where = f"{sheet.name}, {sheet.ids[place]}"
     put: JsonObject = {}
     emptied: set[str] = set()
     for column in sheet.columns[1:]:
-        if column.name not in cells:
+        written = cells.get(column.name)
+        if column.name not in cells or written == cell(row.get(column.name), column.kind):
             continue
-        written = cells[column.name]
         if _is_empty(written):
             if row.get(column.name) not in (None, ""):
                 emptied.add(column.name)
             continue
-        value = _read(written, column, where)
+        value = _read(written, column, where, language)
         if column.name not in row or not _same(row[column.name], value):
             put[column.name] = value
     if emptied:
@@ -92,7 +95,7 @@ def _renamed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[Re
 
 
 def _added(
-    sheet: Sheet, added: list[Mapping[str, Cell]], taken: frozenset[str]
+    sheet: Sheet, added: list[Mapping[str, Cell]], taken: frozenset[str], language: str | None
 ) -> tuple[list[EntityChange], list[str], bool]:
     changes: list[EntityChange] = []
     problems: list[str] = []
@@ -102,7 +105,7 @@ def _added(
             waits = True
             continue
         try:
-            change = _new(sheet, row)
+            change = _new(sheet, row, language)
         except _UnfitCellError as error:
             problems.append(str(error))
             continue
@@ -112,11 +115,11 @@ def _added(
     return changes, problems, waits
 
 
-def _new(sheet: Sheet, row: Mapping[str, Cell]) -> EntityChange:
+def _new(sheet: Sheet, row: Mapping[str, Cell], language: str | None) -> EntityChange:
     key = _id(row.get(sheet.columns[0].name), sheet.columns[0], f"{sheet.name}, new row")
     where = f"{sheet.name}, {key}"
     fields = {
-        column.name: _read(row[column.name], column, where)
+        column.name: _read(row[column.name], column, where, language)
         for column in sheet.columns[1:]
         if not _is_empty(row.get(column.name))
     }
@@ -132,9 +135,9 @@ def _twice(sheet: Sheet, renames: list[RenameThing], taken: frozenset[str]) -> I
         seen.add(rename.new)
 
 
-def _read(written: Cell, column: Column, where: str) -> Any:
+def _read(written: Cell, column: Column, where: str, language: str | None) -> Any:
     try:
-        return value_of(written, column.kind)
+        return value_of(written, column.kind, language)
     except ValueError as error:
         raise _UnfitCellError(f"{where}, field {column.name}: {error}") from error
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from app.forms.typed_in_language import read_number
 from app.forms.typed_json import TypedJsonError, parse_json, show_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 CellKind: TypeAlias = Literal["id", "text", "integer", "number", "boolean", "json"]
 Cell: TypeAlias = str | int | float | bool | None
 
+_AS_JSON: frozenset[CellKind] = frozenset({"json", "integer", "number"})
+"""What stands in a cell as text: a browser would make 1.25 of `1.250`."""
 _EXACT = 2**53
 """The largest whole number that a browser keeps exactly."""
 
@@ -88,13 +91,11 @@ def cell(value: JsonValue, kind: CellKind) -> Cell:
     """Return what stands in a cell; None for what is missing or null."""
     if value is None:
         return None
-    if kind == "json" or isinstance(value, (dict, list)):
-        return show_json(value)
-    return float(value) if kind == "number" and isinstance(value, (int, float)) else value
+    return show_json(value) if kind in _AS_JSON or isinstance(value, (dict, list)) else value
 
 
-def value_of(written: Cell, kind: CellKind) -> JsonValue:
-    """Read what was written into a cell.
+def value_of(written: Cell, kind: CellKind, language: str | None = None) -> JsonValue:
+    """Read what was written into a cell, numbers in the browser's language.
 
     Raises:
         ValueError: It is no value of the column's kind; the text says what is wrong, and where in JSON.
@@ -108,9 +109,7 @@ def value_of(written: Cell, kind: CellKind) -> JsonValue:
                     f"{error}; this column contains JSON, so put text in double quotes"
                 ) from error
         case "integer" | "number":
-            if isinstance(written, bool) or not isinstance(written, (int, float)):
-                raise ValueError(f"{written!r} is not a number")  # noqa: TRY004 - what a person wrote, not what code passed
-            return int(written) if isinstance(written, float) and written.is_integer() else written
+            return read_number(str(written), language, is_whole=kind == "integer")
         case "boolean" if not isinstance(written, bool):
             raise ValueError(f"{written!r} is neither true nor false")
         case _:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.environment.data_frames import NUMBER, WHOLE, YES_OR_NO, frame
+from app.environment.data_frames import YES_OR_NO, frame
 from app.environment.invariant_lines import InvariantVerdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.table_widgets import editor_state, height, is_new, look_at, problems
@@ -240,7 +240,6 @@ def _new_thing(world: WorldView, named: str, key: str, text: str) -> EntityChang
 # A table of the things of one kind: each cell can be edited, rows can be added and deleted.
 
 
-_TYPES = {"integer": WHOLE, "number": NUMBER, "boolean": YES_OR_NO}
 _INDEX = "_index"
 """The name by which a table editor knows its row labels; a field of this name is called otherwise in it."""
 
@@ -262,7 +261,7 @@ def sheet_editor(scene: SessionContext, table: WorldTable, search: str) -> Asked
         alt=f"Entities: {table.name}",
     )
     done = _named(editor_state(key), {head: name for name, head in heads.items()})
-    edits = edits_of(sheet, done)
+    edits = edits_of(sheet, done, st.context.locale)
     problems(edits.problems)
     if edits.waits:
         st.caption("The new row is saved when its first column has an id.")
@@ -285,7 +284,7 @@ def _frame(sheet: Sheet, heads: dict[str, str]) -> Any:
         cells[heads[column.name]] = [cell(row.get(column.name), column.kind) for row in sheet.rows]
     return frame(
         cells,
-        {heads[column.name]: _TYPES[column.kind] for column in sheet.columns if column.kind in _TYPES},
+        {heads[column.name]: YES_OR_NO for column in sheet.columns if column.kind == "boolean"},
     )
 
 
@@ -293,10 +292,8 @@ def _config(column: Column) -> Any:
     match column.kind:
         case "id":
             return st.column_config.TextColumn(required=True, pinned=True)
-        case "integer":
-            return st.column_config.NumberColumn(step=1)
-        case "number":
-            return st.column_config.NumberColumn()
+        case "integer" | "number":
+            return st.column_config.TextColumn(alignment="right")
         case "boolean":
             return st.column_config.CheckboxColumn()
         case "json":

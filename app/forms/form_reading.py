@@ -33,7 +33,8 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_number, parse_object
+from app.forms.typed_in_language import read_number
+from app.forms.typed_json import TypedJsonError, parse_any, parse_json, parse_object
 from simulator.base.frozen_value import Value
 from simulator.environment.expressions import json_paths
 
@@ -134,15 +135,10 @@ def _read_text(field: Field, raw: RawText, path: Path, problems: list[FieldProbl
 def _read_number(
     field: NumberField, text: str, path: Path, problems: list[FieldProblem]
 ) -> Iterable[JsonValue]:
-    number = parse_number(text)
-    if number is None or (field.is_integer and number != int(number)):
-        wanted = "enter a whole number" if field.is_integer else "enter a number"
-        more = ", for example 1250" if field.is_integer else " with a point, for example 1250.50"
-        is_missing = not text.strip()
-        message = wanted if is_missing else f"{wanted}{more}"
-        problems.append(FieldProblem(path=path, message=message, is_missing=is_missing))
-        return
-    yield int(number) if field.is_integer else number
+    try:
+        yield read_number(text, is_whole=field.is_integer)
+    except ValueError as error:
+        problems.append(FieldProblem(path=path, message=str(error), is_missing=not text.strip()))
 
 
 def _read_choice(

@@ -7,19 +7,16 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app.forms.record_tables import ColumnKind, Record, RecordColumn, columns_of, edited_rows
+from app.forms.common_panel import place
+from app.forms.field_widgets import problem_line
+from app.forms.form_reading import FieldProblem, way_in_words
+from app.forms.record_tables import Record, RecordColumn, cell_of, cell_problems, columns_of, edited_rows
 from app.forms.safe_labels import literal
 from app.forms.widget_store import KeptInputs
 
 _LOW = 8
 """So many rows are shown at once; a table of more scrolls."""
 _ROW, _HEAD = 35, 38
-_TYPES: dict[ColumnKind, str] = {
-    "text": "string",
-    "integer": "Int64",
-    "number": "Float64",
-    "boolean": "boolean",
-}
 
 
 class _Begun(NamedTuple):
@@ -49,9 +46,12 @@ class RecordTable:
     def rows(self) -> list[Record]:
         """Return the records as they are now, whether the table is drawn in this run or not."""
         begun = self._begun()
-        if begun is None:
-            return self._stored()
-        return edited_rows(begun.rows, columns_of(self._first), st.session_state[begun.key])
+        rows, done = (self._stored(), {}) if begun is None else (begun.rows, st.session_state[begun.key])
+        return edited_rows(rows, columns_of(self._first), done, self._kept.language)
+
+    def problems(self) -> tuple[FieldProblem, ...]:
+        """Return what in the records is no sure number, by the row and the column."""
+        return tuple(cell_problems(self.rows(), columns_of(self._first), self._kept.language))
 
     def draw(self, label: str) -> None:
         """Draw the table; `label` says to a screen reader what it is."""
@@ -70,6 +70,9 @@ class RecordTable:
         rows = self.rows()
         if repr(rows) != repr(self._stored()):
             self._kept.put(self._name, rows)  # type: ignore[arg-type] # records are JSON
+        with place("xxsmall"):
+            for found in self.problems():
+                problem_line(f"{way_in_words(found.path)}: {found.message}")
 
     def _stored(self) -> list[Record]:
         stored = self._kept.value(self._name)
@@ -93,7 +96,10 @@ def _frame(rows: Sequence[Record], columns: Sequence[RecordColumn]) -> Any:
     import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 - its import takes a quarter of a second; its stubs are a package of their own
 
     held: dict[str, Any] = {
-        column.name: pd.array([row.get(column.name) for row in rows], dtype=_TYPES[column.kind])
+        column.name: pd.array(
+            [cell_of(row.get(column.name), column) for row in rows],
+            dtype="boolean" if column.kind == "boolean" else "string",
+        )
         for column in columns
     }
     return pd.DataFrame(held)
@@ -102,10 +108,8 @@ def _frame(rows: Sequence[Record], columns: Sequence[RecordColumn]) -> Any:
 def _config(column: RecordColumn) -> Any:
     label = literal(column.name)
     match column.kind:
-        case "integer":
-            return st.column_config.NumberColumn(label, step=1)
-        case "number":
-            return st.column_config.NumberColumn(label)
+        case "integer" | "number":
+            return st.column_config.TextColumn(label, alignment="right")
         case "boolean":
             return st.column_config.CheckboxColumn(label)
         case "text":

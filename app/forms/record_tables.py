@@ -8,6 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pydantic import JsonValue
 
 from app.forms.form_raw import LARGEST_WHOLE
+from app.forms.form_reading import FieldProblem
+from app.forms.typed_in_language import read_number
+from app.forms.typed_json import write_any
 from app.forms.value_shapes import is_plain
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject
@@ -41,6 +44,11 @@ class RecordColumn(NamedTuple):
     always: bool = True
     whole: bool = False
     null: bool = False
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether numbers stand in its cells, as texts that are read in the browser's language."""
+        return self.kind in {"integer", "number"}
 
 
 def columns_of(value: Any) -> tuple[RecordColumn, ...]:
@@ -92,31 +100,47 @@ def _kind(cell: Any) -> ColumnKind | None:
             return None
 
 
+def cell_of(cell: JsonValue, column: RecordColumn) -> JsonValue:
+    """Return what a cell shows: a number as its text, because a browser makes 1.25 of `1.250`."""
+    return write_any(cell) if column.holds_numbers and cell is not None else cell
+
+
 def edited_rows(
-    rows: Sequence[Record], columns: Sequence[RecordColumn], done: Mapping[str, Any]
+    rows: Sequence[Record],
+    columns: Sequence[RecordColumn],
+    done: Mapping[str, Any],
+    language: str | None = None,
 ) -> list[Record]:
-    """Return the records after what was done in their table.
+    """Return the records after what was done in their table. What is no sure number stays the text that was typed.
 
     Args:
         rows: The records that the table showed at first.
         columns: Its columns.
         done: What Streamlit's editor says was done: `edited_rows`, `added_rows` and `deleted_rows`.
+        language: The browser's language, in which numbers are read.
     """
     known = {column.name: column for column in columns}
     gone = {int(place) for place in done.get("deleted_rows", ())}
     cells = {int(place): held for place, held in done.get("edited_rows", {}).items()}
-    kept = [_changed(row, known, cells.get(place, {})) for place, row in enumerate(rows) if place not in gone]
-    return [*kept, *(_new(columns, held) for held in done.get("added_rows", ()))]
+    kept = [
+        _changed(row, known, cells.get(place, {}), language)
+        for place, row in enumerate(rows)
+        if place not in gone
+    ]
+    return [*kept, *(_new(columns, held, language) for held in done.get("added_rows", ()))]
 
 
-def _changed(row: Record, known: Mapping[str, RecordColumn], cells: Mapping[str, Any]) -> Record:
+def _changed(
+    row: Record, known: Mapping[str, RecordColumn], cells: Mapping[str, Any], language: str | None
+) -> Record:
     made = dict(row)
-    for name, cell in cells.items():
+    texts = {name: cell for name, cell in row.items() if isinstance(cell, str)}  # a number may be among them
+    for name, cell in (texts | dict(cells)).items():
         column = known.get(name)
         if column is None:
             continue
-        if cell is not None:
-            made[name] = _typed(cell, column, row.get(name))
+        if not _is_empty(cell, column):
+            made[name] = _typed(cell, column, row.get(name), language)
         elif name in row and (column.always or column.null):
             made[name] = None
         else:
@@ -124,24 +148,46 @@ def _changed(row: Record, known: Mapping[str, RecordColumn], cells: Mapping[str,
     return made
 
 
-def _typed(cell: Any, column: RecordColumn, before: JsonValue) -> JsonValue:
+def _is_empty(cell: Any, column: RecordColumn) -> bool:
+    return cell is None or (column.holds_numbers and not str(cell).strip())
+
+
+def _typed(cell: Any, column: RecordColumn, before: JsonValue, language: str | None) -> JsonValue:
     """Return a cell as its column writes it; one that holds the number that it held stays as it was."""
-    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+    if not column.holds_numbers:
         return str(cell) if column.kind == "text" else bool(cell)
-    if isinstance(before, (int, float)) and not isinstance(before, bool) and before == cell:
+    if not isinstance(before, str) and cell == cell_of(before, column):
         return before
-    if column.kind == "integer" or (column.whole and cell == int(cell)):
-        return int(cell)
-    return str(cell) if column.kind == "text" else float(cell)
+    try:
+        number = read_number(str(cell), language, is_whole=column.kind == "integer")
+    except ValueError:
+        return str(cell)
+    if before == number and not isinstance(before, bool):
+        return before
+    is_whole = abs(number) > LARGEST_WHOLE or (column.whole and number == int(number))
+    return int(number) if is_whole else float(number)
 
 
-def _new(columns: Sequence[RecordColumn], cells: Mapping[str, Any]) -> Record:
+def cell_problems(
+    rows: Sequence[Record], columns: Sequence[RecordColumn], language: str | None
+) -> Iterator[FieldProblem]:
+    """Yield for each text in a column of numbers, by its row and column, what to enter instead."""
+    for column in columns:
+        for place, row in enumerate(rows):
+            if column.holds_numbers and isinstance(text := row.get(column.name), str):
+                try:
+                    read_number(text, language, is_whole=column.kind == "integer")
+                except ValueError as error:
+                    yield FieldProblem(path=(place, column.name), message=str(error))
+
+
+def _new(columns: Sequence[RecordColumn], cells: Mapping[str, Any], language: str | None) -> Record:
     """Return a record that was added: a cell that is empty is null where each record has the key, else absent."""
     found: Record = {}
     for column in columns:
         cell = cells.get(column.name)
-        if cell is not None:
-            found[column.name] = _typed(cell, column, None)
+        if not _is_empty(cell, column):
+            found[column.name] = _typed(cell, column, None, language)
         elif column.always:
             found[column.name] = None
     return found

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Literal, NamedTuple, TypeAlias
 
+from app.forms.typed_json import parse_number
+
 Order: TypeAlias = Literal["year", "day", "month", ""]
 """What a date in figures begins with in a language; empty where nobody knows."""
 
@@ -137,3 +139,19 @@ def number_problem(text: str, locale: str | None) -> str:
     short = rest.rstrip("0")
     decimal = f"{sign}{whole}.{short}{'0' * (len(short) == len(rest))}" if short else f"{sign}{whole}"
     return f"this number is ambiguous. Write {sign}{whole}{rest} or {decimal}"
+
+
+def read_number(text: str, locale: str | None = None, *, is_whole: bool) -> int | float:
+    """Read a number, which has a point before its decimals.
+
+    Raises:
+        ValueError: It is none, or could mean two; the text says what to enter.
+    """
+    if said := number_problem(text, locale):
+        raise ValueError(said)
+    number = parse_number(text)
+    if number is None or (is_whole and number != int(number)):
+        wanted = "enter a whole number" if is_whole else "enter a number"
+        more = ", for example 1250" if is_whole else " with a point, for example 1250.50"
+        raise ValueError(wanted + more * bool(text.strip()))
+    return int(number) if is_whole else number

@@ -113,11 +113,15 @@ class ValueEditor:
     def _reading(self) -> FormReading:
         form = self._form()
         found = FormReading(value={}) if form is None else form.reading()
-        tables: dict[Place, JsonValue] = {
-            where: list(table.rows()) for where, table in self._tables().items()
-        }
-        made = as_before(with_tables(found.value, tables), self._base())
-        return FormReading(value=made, problems=found.problems)
+        tables = self._tables()
+        rows: dict[Place, JsonValue] = {where: list(table.rows()) for where, table in tables.items()}
+        made = as_before(with_tables(found.value, rows), self._base())
+        unread = [
+            problem.model_copy(update={"path": (*where, *problem.path)})
+            for where, table in tables.items()
+            for problem in table.problems()
+        ]
+        return FormReading(value=made, problems=(*found.problems, *unread))
 
     # ------------------------------------------------------------ the parts
 
@@ -209,6 +213,8 @@ class ValueEditor:
 
     def _is_filled(self, but: Way | None) -> bool:
         form = self._form()
+        if any(table.problems() for where, table in self._tables().items() if where != but):
+            return False
         if form is None or form.is_filled(but):
             return True
         self._kept.put(f"{self._form_name()}:tried", value=True)

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import streamlit
 
 from simulator.facts import Returned
 from simulator.runtime.knowledge.world_view import WorldTable
@@ -77,13 +78,19 @@ def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
     assert shaped.environment.now.data == DATA
 
 
-def test_rows_come_and_go(shaped: Shaped) -> None:
-    """A new row, a deleted one, and one with another id, also where it is named, are all carried out; what is gone is named."""
+def test_rows_come_and_go(shaped: Shaped, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new row, a deleted one, and one with another id, also where it is named, are all carried out; what is gone is named. No number is guessed."""
     shaped.edit("world_customer_", edited_rows={0: {"customer_id": "C-7"}})
     assert _order(shaped, "A-2")["customer_id"] == "C-7"
     shaped.tab.fill("world_kind", "order").run()
-    shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": 7.0}])
-    assert _order(shaped, "A-3")["total"] == 7
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
+    for wrong in ("1.250", "much"):
+        assert (
+            "A-3, field total: "
+            in shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": wrong}]).literal
+        )
+    shaped.edit("world_order_", added_rows=[{"order_id": "A-3", "total": "7.25"}])
+    assert _order(shaped, "A-3")["total"] == 7.25
     shaped.edit("world_order_", deleted_rows=[1])
     assert "Deleted: A-2" in shaped.tab.literal
     shaped.edit("world_order_", edited_rows={0: {"order_id": "A-9"}})

@@ -117,16 +117,18 @@ def test_a_column_is_edited_as_what_stands_in_it() -> None:
         ([None], "text"),
     ]
     assert [column_kind(values) for values, _ in kinds] == [kind for _, kind in kinds]
-    assert [repr(value_of(each, "number")) for each in (7.0, 7.5, 8)] == ["7", "7.5", "8"]
+    assert [repr(value_of(each, "number")) for each in ("7.0", "7.5", "8")] == ["7.0", "7.5", "8"]
+    assert value_of("1.250", "number", "en-US") == 1.25
     wrong: list[tuple[Cell, CellKind, str]] = [
-        (True, "number", "True"),
-        ("7", "integer", "'7'"),
+        (True, "number", "enter a number"),
+        ("7.5", "integer", "whole"),
+        ("1.250", "number", "ambiguous"),
         (1, "boolean", "1"),
         ("[", "json", "Line 1"),
     ]
     for written, column, named in wrong:
         with pytest.raises(ValueError, match=named):
-            value_of(written, column)
+            value_of(written, column, "de-DE")
 
 
 _JSON = json_values(max_leaves=6)

@@ -69,9 +69,16 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
         assert said in tab.literal
     assert tab.click("part_accept").app.error
     (table,) = tab.app.data_editor
-    done = {"edited_rows": {0: {"qty": 3}}, "added_rows": [], "deleted_rows": []}
+    done = {"edited_rows": {0: {"qty": "3,000"}}, "added_rows": [], "deleted_rows": []}
     tab.app.session_state[str(table.key)] = done
     tab.fill("form0:json:0.days_", "4").click("part_accept")
+    assert tab.app.error
+    assert "1 \u203a qty: " in tab.literal
+    tab.fill("json_as_json_", True)
+    assert tab.app.data_editor
+    done["edited_rows"] = {0: {"qty": "3"}}
+    tab.app.session_state[str(table.key)] = done
+    tab.run().click("part_accept")
     work = edited_sets().of("local", path).work
     (call,) = work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"]
     assert json.dumps(call["args"]["lines"]) == json.dumps([{"sku": "pen", "qty": 3}, lines[1]])

@@ -29,6 +29,7 @@ from app.forms.form_tree import (
     parse_schema,
 )
 from app.forms.record_tables import (
+    cell_problems,
     columns_of,
     edited_rows,
     schema_without,
@@ -297,8 +298,9 @@ def test_an_optional_field_starts_switched_off_with_its_default_ready() -> None:
     [
         *(
             ({"type": "integer"}, RawText(text=text), "whole number")
-            for text in ("", "1.5", "1e999", "1,000", "9" * 5000)
+            for text in ("", "1.5", "1e999", "9" * 5000)
         ),
+        ({"type": "integer"}, RawText(text="1,000"), "ambiguous"),
         *(
             ({"type": "number"}, RawText(text=text), "enter a number")
             for text in (" ", "300,00", "1_0", "nan")
@@ -488,8 +490,8 @@ def test_what_is_done_in_a_table_changes_those_cells_alone() -> None:
         {"id": "c", "qty": 3, "price": 4.0},
     ]
     done = {
-        "edited_rows": {"0": {"price": 2, "note": "gift", "id": None}, 2: {"price": 5, "qty": 4.0}},
-        "added_rows": [{"id": "d", "price": 1}],
+        "edited_rows": {"0": {"price": "2", "note": "gift", "id": None}, 2: {"price": "5", "qty": "4.0"}},
+        "added_rows": [{"id": "d", "price": "1", "qty": " "}],
         "deleted_rows": [1],
     }
     made = edited_rows(rows, columns_of(rows), done)
@@ -500,6 +502,29 @@ def test_what_is_done_in_a_table_changes_those_cells_alone() -> None:
             {"id": "d", "qty": None, "price": 1.0},
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "held", "has_problem"),
+    [
+        ("de-DE", "1.250", "1.250", True),
+        ("en-US", "1.250", 1.25, False),
+        ("de-DE", "1,250", "1,250", True),
+        (None, "a few", "a few", True),
+        ("de-DE", "1250", 1250.0, False),
+        ("de-DE", "2.125", 2.125, False),  # as it was
+    ],
+)
+def test_a_cell_for_a_number_is_read_as_a_form_reads_it(
+    language: str | None, typed: str, held: Any, has_problem: bool
+) -> None:
+    """What is no sure number stays as it was typed, with its row and column, until it is one; also when it is shown once more."""
+    rows: list[dict[str, Any]] = [{"id": "1.250", "price": 1.5}, {"id": "2", "price": 2.125}]
+    columns = columns_of(rows)
+    made = edited_rows(rows, columns, {"edited_rows": {1: {"price": typed}}}, language)
+    assert made == edited_rows(made, columns, {}, language) == [rows[0], {"id": "2", "price": held}]
+    found = [each.path for each in cell_problems(made, columns, language)]
+    assert found == [(1, "price")] * has_problem
 
 
 @given(st.dictionaries(st.sampled_from(["id", "lines", "to"]), JSON, max_size=3), st.data())
