@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from types import MappingProxyType
 from typing import Literal, TypedDict, assert_never
 
@@ -25,6 +26,7 @@ from app.forms.form_raw import (
     RawObject,
     RawText,
     RawUnion,
+    is_format,
 )
 from app.forms.form_reading import Path, name_in
 from app.forms.form_state import (
@@ -58,6 +60,8 @@ from app.forms.widget_store import KeptInputs, slug
 LONG = 60
 """A longer text gets an input of several lines."""
 _HELP = 300
+_FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
+"""What a calendar shows; other dates are typed."""
 _END = 0.25
 """How wide the end of a table's row is, which removes it, beside a cell."""
 _SIMPLE = (RawText, RawFlag, RawChoice, RawConst)
@@ -179,17 +183,39 @@ class FieldDrawer:
     def _time(self, field: TextField, text: str, place: InputPlace) -> None:
         """Draw a date or a time, and below it in words what was read. It is read and written as JSON does once it is left."""
         example = example_date(self._kept.language)
-        st.text_input(
-            **_named(field, place),
-            key=self._kept.widget(place.name, text),
-            on_change=self._settle,
-            args=(field, text, place.name),
-            placeholder=example if field.format == "date" else f"{example} 09:30",
-        )
-        with _place("xxsmall"):
+        line = self._line(f"{place.name}:date") if place.shows_label else st.container(horizontal=True)
+        with line:
+            st.text_input(
+                **_named(field, place),
+                key=self._kept.widget(place.name, text),
+                on_change=self._settle,
+                args=(field, text, place.name),
+                placeholder=example if field.format == "date" else f"{example} 09:30",
+            )
             held = self._held(field, text, place.name)
+            if field.format == "date":
+                self._calendar(field, held, place)
+        with _place("xxsmall"):
             if not held.unread and (words := in_words(held.text)):
                 st.caption(words)
+
+    def _calendar(self, field: TextField, held: RawText, place: InputPlace) -> None:
+        """Draw the calendar of a date, which fills its input; it shows the date that was typed."""
+        key, is_date = self._kept.key(f"{place.name}:calendar"), is_format(field, held.text)
+        day = date.fromisoformat(held.text) if is_date and not held.unread else None
+        st.session_state[key] = day if day is not None and _FIRST_DAY <= day <= _LAST_DAY else None
+
+        def take() -> None:
+            if (chosen := st.session_state[key]) is not None:
+                self._write_date(place.name, chosen.isoformat())
+
+        with st.popover(
+            ":material/calendar_month:",
+            type="tertiary",
+            help="Open a calendar",
+            key=self._kept.key(f"{place.name}:calendar_menu"),
+        ):
+            st.date_input("Date", key=key, min_value=_FIRST_DAY, max_value=_LAST_DAY, on_change=take)
 
     def _held(self, field: TextField, text: str, name: str) -> RawText:
         held = collect(self._kept, name, field, RawText(text=text))
@@ -199,8 +225,11 @@ class FieldDrawer:
         """Write a date as JSON does, so that no one reads it in another language as another one."""
         held = self._held(field, text, name)
         if not held.unread:
-            self._kept.put(name, held.text)
-            self._kept.put(f"{name}{BY_PAGE}", held.text)
+            self._write_date(name, held.text)
+
+    def _write_date(self, name: str, text: str) -> None:
+        self._kept.put(name, text)
+        self._kept.put(f"{name}{BY_PAGE}", text)
 
     def _suggested(self, field: TextField, text: str, place: InputPlace) -> None:
         now = str(self._kept.value(place.name, text) or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -206,13 +207,20 @@ def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917
 
 
 def test_a_date_that_was_typed_is_the_same_in_another_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is written as JSON does once its field is left, for whoever opens the form next."""
+    """It is written as JSON does once its field is left, for whoever opens the form next; the calendar beside it shows it, and fills the field."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "en-GB"))
     schema: Any = {"type": "object", "properties": {"day": TYPED["day"]}, "required": ["day"]}
     page = Both(schema, {"day": "2026-01-02"}).fill("day", "3/4/2026")
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "en-US"))
     again = Both(schema, {"day": "2026-01-02"}, page.drafts)
     assert (again.input("day").value, json.loads(again.text)) == ("2026-04-03", {"day": "2026-04-03"})
+    (calendar,) = again.tab.date_input
+    assert calendar.value == date(2026, 4, 3)
+    calendar.set_value(date(2027, 5, 6))
+    assert (again.run().input("day").value, json.loads(again.text)) == ("2027-05-06", {"day": "2027-05-06"})
+    assert again.fill("day", "soon").tab.date_input[0].value is None
+    assert again.fill("day", "12/31/1899").tab.date_input[0].value is None
+    assert json.loads(again.text) == {"day": "1899-12-31"}
 
 
 def test_rows_that_were_removed_in_the_form_are_gone_from_the_text() -> None:
