@@ -19,6 +19,7 @@ from app.forms.typed_json import TypedJsonError, parse_object, show_json
 from app.forms.upload_panel import attach, attached, name_files
 from app.forms.widget_store import KeptInputs
 from app.live.unsent_texts import UnsentTexts
+from app.session.context_fold_panel import seats_button
 from app.session.page_commands import Steps
 from app.session.step_labels import query_said
 from app.session.user_form import text_and_files
@@ -69,7 +70,7 @@ def query(
     with pane("decision"):
         with place():
             _before(view)
-            asked: Asked | None = _yourself(failed) or complete(view)
+            asked: Asked | None = _after_failure(view, drafts, failed) or complete(view)
             asked = held_message(view) or asked
         kept = _kept(view, drafts)
         asked = golden_message(kept, golden, _INPUTS.get(chosen, "")) or asked
@@ -158,10 +159,19 @@ def _before(view: SimulationView) -> None:
         st.info("The agent ended this turn without a reply.", icon=":material/info:")
 
 
-def _yourself(failed: FailedStep | None) -> Steps | None:
-    """Draw the way back before the answer that ended the turn."""
-    if failed is None:
+def _after_failure(view: SimulationView, drafts: UnsentTexts, failed: FailedStep | None) -> Steps | None:
+    """Draw the ways on after an error: to another player, as where a key is not set, and back before the answer that ended the turn."""
+    last = view.session.turns[-1] if view.session.turns else None
+    if last is None or last.stopped or last.error is None:
         return None
+    with st.container(horizontal=True, gap="xsmall"):
+        asked = None if failed is None else _yourself(failed)
+        seats_button(drafts)
+    return asked
+
+
+def _yourself(failed: FailedStep) -> Steps | None:
+    """Draw the way back before the answer that ended the turn."""
     clicked = st.button(
         "Undo and answer yourself",
         key="answer_yourself",

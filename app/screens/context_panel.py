@@ -19,7 +19,7 @@ from app.rules.rule_text import NO_RULES, rule_line
 from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state
-from app.session.context_fold_panel import hide_context
+from app.session.context_fold_panel import CONTEXT_VIEW, hide_context
 from app.session.page_commands import Asked, Show
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
@@ -44,7 +44,7 @@ def context(scene: SessionContext) -> Asked | Show | None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_context_view"
     ):
-        chosen = views("Context: view", VIEWS, "context_view")
+        chosen = views("Context: view", VIEWS, CONTEXT_VIEW)
         st.space("stretch")
         hide_context(scene.live)
     with pane("context"):

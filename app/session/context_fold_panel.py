@@ -8,17 +8,20 @@ import streamlit as st
 
 from app.forms.widget_store import KeptInputs
 from app.live.live_sessions import LiveSession
+from app.live.unsent_texts import UnsentTexts
 from app.session import page_state
 
 Fold: TypeAlias = Literal["auto", "open", "folded"]
 
 _FOLDS: tuple[Fold, ...] = ("auto", "open", "folded")
 _NAME = "fold"
+CONTEXT_VIEW = "context_view"
+"""The key of what the pane shows."""
 
 
 def fold_of(live: LiveSession) -> Fold:
     """Return how the pane is; it is kept with the session, or in the tab where the session is another's."""
-    kept = page_state.get("context_fold") if live.read_only else _kept(live).value(_NAME)
+    kept = page_state.get("context_fold") if live.read_only else _kept(live.drafts).value(_NAME)
     return next((each for each in _FOLDS if each == kept), "auto")
 
 
@@ -52,12 +55,30 @@ def hide_context(live: LiveSession) -> None:
     )
 
 
+def seats_button(drafts: UnsentTexts) -> None:
+    """Draw the way to the seats, where a failure is shown that another player would not have."""
+    st.button(
+        "Show seats",
+        key="show_seats",
+        type="tertiary",
+        icon=":material/event_seat:",
+        help="Choose who plays the user, the agents and the tools",
+        on_click=_show_seats,
+        args=(drafts,),
+    )
+
+
+def _show_seats(drafts: UnsentTexts) -> None:
+    st.session_state[CONTEXT_VIEW] = "Seats"
+    _kept(drafts).put(_NAME, "open")
+
+
 def _put(live: LiveSession, fold: Fold) -> None:
     if live.read_only:
         page_state.put("context_fold", fold)
     else:
-        _kept(live).put(_NAME, fold)
+        _kept(live.drafts).put(_NAME, fold)
 
 
-def _kept(live: LiveSession) -> KeptInputs:
-    return KeptInputs(live.drafts, "context")
+def _kept(drafts: UnsentTexts) -> KeptInputs:
+    return KeptInputs(drafts, "context")

@@ -13,6 +13,7 @@ from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.seats.requests import ModelRequest
+from simulator.session.commands import SetPlayer
 from tests.app.decision.deciding import answers
 from tests.app.page_driver import Tab
 
@@ -129,6 +130,11 @@ def test_a_model_that_cannot_be_asked_is_not_offered(monkeypatch: pytest.MonkeyP
     live.simulation.stop()
     live.simulation.wait(60)
     assert not tab.run().has("answer_yourself")
+    assert not tab.has("show_seats")
+    live.simulation.send(SetPlayer(seat="agent", player="model", target="keyless"))
+    live.simulation.query("Hello again", wait=60)
+    assert "No API key" in tab.run().literal
+    assert tab.click("show_seats").keys("seat_agent_")
     monkeypatch.setenv("GOOGLE_API_KEY", "some")
     _, tab = _opened("keyless", "Hello", agent_player="person")
     assert not tab.app.button(key=tab.key("own_model_")).disabled
@@ -136,11 +142,12 @@ def test_a_model_that_cannot_be_asked_is_not_offered(monkeypatch: pytest.MonkeyP
 
 
 def test_a_failed_turn_is_taken_back_to_where_the_model_failed() -> None:
-    """What was answered before stays answered; the person has the agent's seat, and ends the turn."""
+    """What was answered before stays answered; the person has the agent's seat, and ends the turn. The seats are a click away."""
     live, tab = _opened("failing", "Who is Ada?", agent_player="model")
     tab.click(tab.key("accept_"))
     assert tab.app.error
     assert "ValueError: overloaded" in tab.literal
+    assert tab.click("show_seats").keys("seat_agent_")
     tab.click("answer_yourself")
     (request,) = live.simulation.view().pending
     assert isinstance(request, ModelRequest)
