@@ -11,7 +11,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.evalsets.choices_panel import followed_key, keep_option, key_of, option_key
-from app.evalsets.run.adk_eval_jobs import TOLERANT, check_metrics
+from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, check_metrics, criteria_of
 from app.evalsets.set_facts import environment_of
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
@@ -47,12 +47,16 @@ SIDES = ("Form", "JSON")
 
 
 def criteria_editor(
-    workspace: Workspace, scenarios: int = 0, config: SimulatedAgentConfig | None = None
+    workspace: Workspace,
+    choice: AdkEvalOptions,
+    scenarios: int = 0,
+    config: SimulatedAgentConfig | None = None,
 ) -> None:
     """Draw the editor.
 
     Args:
         workspace: The eval set.
+        choice: What is run with the criteria.
         scenarios: How many cases a simulated user plays.
         config: The agent that is evaluated; None where it is not loaded.
     """
@@ -69,6 +73,8 @@ def criteria_editor(
     document = draft.document
     if document is None:
         problem("Invalid JSON. The form and the run are unavailable.", draft.flaw)
+    else:
+        _used(workspace, choice, document)
     if side == "JSON" or document is None:
         _raw(workspace)
     else:
@@ -89,6 +95,19 @@ def _kept(workspace: Workspace) -> None:
         st.badge("Changed", icon=":material/edit:", color="orange")
     else:
         st.badge("No file yet", color="gray")
+
+
+def _used(workspace: Workspace, choice: AdkEvalOptions, document: JsonObject) -> None:
+    """Say what a run uses where that is not what the editor shows."""
+    try:
+        used = criteria_of(workspace, choice)
+    except (ValueError, OSError):  # the run says it
+        return
+    if used != document:
+        names = " and ".join(f"`{name}`" for name in criteria_in(used))
+        st.caption(
+            f"No criteria are set, and a case has recorded tolerances. A run uses {names} with these tolerances."
+        )
 
 
 def _form(workspace: Workspace, document: JsonObject) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import json
+from functools import lru_cache, partial
 from pathlib import Path
 
 from app.evalsets.choices_panel import MODELS_FROM
@@ -14,6 +15,7 @@ from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import custom_metrics, option, starting_document
 from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal
+from evalset.files.outline_cache import Identity, identity_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import recording_of, sidecar_of
 from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, model_choice
@@ -55,7 +57,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     Raises:
         ValueError: The agent cannot be loaded, the criteria cannot work, or hold what somebody may not run here.
     """
-    document = _criteria(workspace, choice)
+    document = criteria_of(workspace, choice)
     errors = [flaw for flaw in check(document) if flaw.severity == "error"]
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
@@ -80,20 +82,33 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     )
 
 
-def _criteria(workspace: Workspace, choice: AdkEvalOptions) -> JsonObject:
-    """Return the criteria of a run; those that no file gives and nobody has changed heed the tolerances, as for `golden-trace eval`."""
+def criteria_of(workspace: Workspace, choice: AdkEvalOptions) -> JsonObject:
+    """Return the criteria of a run; those that no file gives and nobody has changed heed the tolerances, as for `golden-trace eval`.
+
+    Raises:
+        ValueError: The criteria are invalid, or the recording cannot be read.
+    """
     criteria, eval_set = workspace.criteria, workspace.eval_set
     document = criteria.document
     if document is None:
         raise ValueError(f"The criteria are invalid: {criteria.flaw}")
     if criteria.has_file or not choice.hermetic or document != starting_document():
         return document
+    recording = recording_of(eval_set)
+    known = identity_of(recording.stat()) if recording.exists() else None
+    made: JsonObject = json.loads(
+        _usual(eval_set, recording, choice.cases or facts_of(eval_set).eval_ids, known)
+    )
+    return made
+
+
+@lru_cache(maxsize=16)
+def _usual(eval_set: Path, recording: Path, chosen: tuple[str, ...], _: Identity | None) -> str:
+    """Return the usual criteria as JSON, read once as long as the recording stays as it is."""
     # Behind it stands ADK's evaluation, which takes a second to import.
     from evalset.verify.metric import usual_config  # noqa: PLC0415 - as above
 
-    recording = recording_of(eval_set)
-    chosen = choice.cases or facts_of(eval_set).eval_ids
-    return usual_config(eval_set, recording, read_recorded(recording), chosen)
+    return json.dumps(usual_config(eval_set, recording, read_recorded(recording), chosen))
 
 
 def _planned(workspace: Workspace, choice: AdkEvalOptions, config: SimulatedAgentConfig) -> PlannedRun:

@@ -60,7 +60,7 @@ def adk_eval_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False
     with left:
         choice = _choice(workspace, facts)
         _run(workspace, choice, facts, may_run=not lacking)
-        criteria_editor(workspace, len(facts.scenarios), agent_loaded(choice.agent))
+        criteria_editor(workspace, choice, len(facts.scenarios), agent_loaded(choice.agent))
     with right:
         _results(workspace, choice, unsaved=unsaved)
 

@@ -316,7 +316,7 @@ def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
 
 
 def test_criteria_that_nobody_gave_heed_the_tolerances_as_the_command_does(eval_set: Path) -> None:
-    """Where a case that runs has some and the recording answers; criteria that somebody chose stay."""
+    """Where a case that runs has some and the recording answers; criteria that somebody chose stay. The editor says so."""
     (eval_id,) = facts_of(eval_set).eval_ids
     recorded = RecordedCase(
         agent="adder", app_name="adder", turns=(), tolerances=(Ignore(of="final_response"),)
@@ -331,9 +331,15 @@ def test_criteria_that_nobody_gave_heed_the_tolerances_as_the_command_does(eval_
     assert metrics() == usual
     sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment(cases={eval_id: recorded})))
     assert metrics() == {"tolerant_trajectory", "tolerant_response"}
+    tab = SetTab(TAB, eval_set)
+    said = "A run uses `tolerant_trajectory` and `tolerant_response` "
+    assert said in tab.words
     assert metrics(hermetic=False) == usual
+    assert said not in tab.fill("adk_how", "real").run().words
+    tab.fill("adk_how", "hermetic").run()
     workspace.criteria.switch("tool_trajectory_avg_score", on=False)
     assert metrics() == {"response_match_score"}
+    assert said not in tab.run().words
 
 
 def test_others_run_no_code_of_their_own_here(eval_set: Path, tmp_path: Path) -> None:
