@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
 from app.decision.call_prefills import Prefills, prefills, with_arguments_of
+from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs
 from simulator.base.json_values import JsonObject, canonical
@@ -104,7 +106,7 @@ class TurnInputs:
 
     def misfits(self, parts: Sequence[JsonObject]) -> tuple[str, ...]:
         """Say which calls do not fit the declarations of their tools, or leave a text empty that is required, each with its place."""
-        found = misfit_calls(parts, self.request.tools)
+        found = misfit_calls(parts, self.request.tools, partial(place_in_words, whole=""))
         return tuple(f"Call {misfit.number}: {misfit.words}" for misfit in found)
 
     def is_sent_again(self, parts: Sequence[JsonObject]) -> bool:

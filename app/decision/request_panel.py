@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import streamlit as st
@@ -12,11 +13,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
+from app.forms.form_reading import place_in_words
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_json, show_json
 from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
-from simulator.environment.schema.schema_checks import Problem
+from simulator.environment.schema.schema_checks import Problem, in_words
 
 _SEND_KEYS = "Mod+Enter"
 """Ctrl or Cmd with Enter."""
@@ -185,10 +187,10 @@ def misfit_list(misfits: Sequence[Problem]) -> None:
     if not misfits:
         return
     with st.container(gap="xsmall"):
-        for misfit in misfits[:_SHOWN_MISFITS]:
+        for words in in_words(misfits[:_SHOWN_MISFITS], _SHOWN_MISFITS, partial(place_in_words, whole="")):
             with st.container(horizontal=True, gap="xsmall"):
                 st.badge("Schema", icon=":material/warning:", color="orange")
-                st.text(literal(f"{misfit.path}: {misfit.message}"))
+                st.text(literal(words))
         if len(misfits) > _SHOWN_MISFITS:
             st.caption(f"and {len(misfits) - _SHOWN_MISFITS} more")
 

@@ -66,13 +66,13 @@ def way_in_words(path: Path) -> str:
     return " \u203a ".join(filter(None, names))
 
 
-def place_in_words(place: str) -> str:
-    """Name a place such as `$.items[0].kind` as a form labels it; `$` is the whole response, and what is no path stays as it is."""
+def place_in_words(place: str, whole: str = "the whole response") -> str:
+    """Name a place such as `$.items[0].kind` as a form labels it, and `$` as the `whole`; what is no path stays as it is."""
     try:
         steps = json_paths.parse(place).steps
     except json_paths.PathError:
         return place
-    return way_in_words(tuple(step for step in steps if isinstance(step, (int, str)))) or "the whole response"
+    return way_in_words(tuple(step for step in steps if isinstance(step, (int, str)))) or whole
 
 
 class FormReading(Value):

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from app.forms.form_reading import place_in_words
 from app.forms.safe_labels import Color, safe_label
 from simulator.environment.injection.rules import nearest_first
 from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
@@ -72,8 +73,8 @@ def sentence(provenance: Provenance, duration_ms: float) -> str:
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
     """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
-    yield BLANKS, "\n".join(provenance.blanks)
-    yield UNCERTAIN, "\n".join(provenance.uncertain)
+    yield BLANKS, "\n".join(map(place_in_words, provenance.blanks))
+    yield UNCERTAIN, "\n".join(map(place_in_words, provenance.uncertain))
     yield "Sources and changes", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))

@@ -30,6 +30,7 @@ from app.evalsets.set_context import (
     step_value,
 )
 from app.forms.common_panel import pane, shown_file, unfolding
+from app.forms.form_reading import place_in_words
 from app.forms.safe_labels import literal, safe_label
 from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
@@ -360,7 +361,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
         for title, places in zip((BLANKS, UNCERTAIN), shown.unsure, strict=True):
             if places:
                 st.caption(title)
-                st.text(literal("\n".join(places)))
+                st.text(literal("\n".join(map(place_in_words, places))))
         comment_lines(comments)
         return _buttons(scene, key, shown, agent)
 

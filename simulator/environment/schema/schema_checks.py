@@ -124,7 +124,9 @@ class CallMisfit(NamedTuple):
     words: str
 
 
-def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Iterator[CallMisfit]:
+def misfit_calls(
+    parts: Iterable[JsonObject], tools: Iterable[_Declared], named: Callable[[str], str] = str
+) -> Iterator[CallMisfit]:
     """Yield which calls among the parts of a model's turn do not fit the declarations of its tools.
 
     A text that is required and empty is none that a model means. Where no tool is declared, none is called unknown: another
@@ -133,6 +135,7 @@ def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Ite
     Args:
         parts: The parts.
         tools: The tools that the model is offered.
+        named: Names a place such as `$.items[0].price`; the page has the words of its forms.
     """
     declared = {tool.name: tool for tool in tools}
     calls: list[Any] = [part.get("function_call") or part.get("functionCall") for part in parts]
@@ -142,7 +145,7 @@ def misfit_calls(parts: Iterable[JsonObject], tools: Iterable[_Declared]) -> Ite
             tool = declared[name]
             problems = (*check_arguments(given, tool), *_empty_texts(given, dict(tool.parameters)))
             if problems:
-                words = "; ".join(in_words(problems, _MOST_NAMED))
+                words = "; ".join(in_words(problems, _MOST_NAMED, named))
                 yield CallMisfit(number, f"the tool {name!r} does not accept these arguments: {words}")
         elif declared:
             yield CallMisfit(number, f"the agent has no tool {name!r}")
@@ -250,9 +253,11 @@ def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
         return (_broken(str(error)),)
 
 
-def in_words(problems: Sequence[Problem], most: int) -> tuple[str, ...]:
-    """Say the first of some problems, each with its place, and how many more there are."""
-    told = tuple(f"{problem.path}: {problem.message}" for problem in problems[:most])
+def in_words(problems: Sequence[Problem], most: int, named: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Say the first of some problems, each with its place as it is `named`, and how many more there are."""
+    told = tuple(
+        ": ".join(filter(None, (named(problem.path), problem.message))) for problem in problems[:most]
+    )
     more = len(problems) - len(told)
     return (*told, f"and {more} more") if more else told
 

@@ -35,7 +35,7 @@ def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
         assert {name.partition("_")[0] for name in before} >= {"accept", "reset", "real", "response", "give"}
         wrong = '{"order_id": "A-1"\n "total": 2}'
         off = '{"order_id": 3, "total": 1}'
-        for text, said in (("", ""), (off, "$.order_id: 3"), (wrong, "Line 2, column 2")):
+        for text, said in (("", ""), (off, "\norder_id: 3"), (wrong, "Line 2, column 2")):
             after = page.type("response_", text).run().places()
             assert said in page.shown()
             assert {key: after.get(key, place) for key, place in before.items()} == before, text
