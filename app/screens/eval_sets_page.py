@@ -51,6 +51,7 @@ from app.screens.played_case import play_case
 from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state
+from app.session.refresh_panel import keep_unsent
 from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.reviews_beside import open_reviews
@@ -96,7 +97,10 @@ def sets_page() -> None:
     agents, named = _agents(entries, known), person.name or person.email
     scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
     behind = look(scene, _case(scene))
-    _carry_out(set_page(scene, _shown(scene)), scene, behind)
+    asked = set_page(scene, _shown(scene))
+    if _case(scene) is not None:
+        keep_unsent(scene.drafts)
+    _carry_out(asked, scene, behind)
 
 
 def _list(homes: dict[Path, str], owner: str, failed: str | None) -> SetCommand | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.forms.widget_store import keep_typed
+from app.forms.widget_store import DraftStore, keep_typed
 from app.live.page_stamps import TABS, stamp
 from app.live.storage_wait import keep_drafts
 from app.live.wake_ups import PATH, UNKNOWN_TAB
@@ -32,7 +32,10 @@ _HANDED_OVER = "studio:handed_over"
 TYPED_MS = 30_000
 """A page that is loaded again so soon puts back what the browser had not handed over yet."""
 
-_EDITORS = ".st-key-pane_decision textarea, .st-key-pane_decision input[type=text]:not([role=combobox])"
+_EDITORS = (
+    ":is(.st-key-pane_decision, .st-key-pane_case, .st-key-pane_case_side)"
+    " :is(textarea, input[type=text]:not([role=combobox]))"
+)
 
 _LINE = f"""
 const lines = new WeakMap();
@@ -189,13 +192,29 @@ def look_again(
         ):  # else the session may not be here any more, and the next run knows where its texts are kept
             keep_typed(page_state.drafts())
             draw_again_if_unsaid(keep_drafts())
-        with st.container(key="line"):
-            data = {"token": token, "path": PATH.lstrip("/"), "behind": "" if now == drawn else now}
-            _line(key="line_of_tab", data=data, on_look_change=_hand_over)
+        _draw_line(token, "" if now == drawn else now)
         if draw is not None:
             draw()
 
     fragment(look, every or LOOK_AGAIN_IDLE_SECONDS)()
+
+
+def keep_unsent(drafts: DraftStore) -> None:
+    """Keep what was typed so far for a refresh, on a page that follows no session; call it once in each run, after the inputs."""
+    token = page_state.tab()
+
+    def look() -> None:
+        st.session_state.pop(_HANDED_OVER, None)
+        keep_typed(drafts)
+        _draw_line(token, "")
+
+    fragment(look)()
+
+
+def _draw_line(token: str, behind: str) -> None:
+    with st.container(key="line"):
+        data = {"token": token, "path": PATH.lstrip("/"), "behind": behind}
+        _line(key="line_of_tab", data=data, on_look_change=_hand_over)
 
 
 def draw_again_if_unsaid(unstored: str | None) -> None:

@@ -182,6 +182,7 @@ def test_a_message_of_several_parts_is_edited_part_by_part(path: Path) -> None:
     work = edited_sets().of("local", path).work
     assert not work.edits
     tab.click("edit_one_0_0").app.text_area(key=tab.key("text_2_")).input("c")
+    assert [each for each in tab.app.get("bidi_component") if "line_of_tab" in str(each.proto)]  # keeps it
     assert tab.live_marks() == []
     tab.click("part_accept")
     parts[2] = {"text": "c"}
