@@ -9,7 +9,7 @@ from evalset.doctor.byte_edits import Edit, Remove, Replace
 from evalset.doctor.case_checks import ToolPlace, in_recorded_turn
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Migration
-from evalset.recorded.golden_digests import value_digest
+from evalset.recorded.golden_digests import digests_of, value_digest
 
 _TRANSFER = "transfer_to_agent"
 
@@ -46,7 +46,7 @@ def _of_turn(turn: JsonNode, now: JsonNode, migration: Migration) -> Iterator[Ed
     places = [pair for each in _states(turn, now) for pair in each]
     digests = {_digest(old): _digest(new) for old, new in places}
     names = {**migration.tools, **{old.name: new.name for old, new in places}}
-    edits: list[Edit] = []
+    edits = list(_recorded(turn, now, golden))
     for call in golden.items("calls"):
         tool, arguments = call.text("tool"), call.text("arguments")
         known = digests.get((tool, arguments))
@@ -59,6 +59,17 @@ def _of_turn(turn: JsonNode, now: JsonNode, migration: Migration) -> Iterator[Ed
             if new != call.text(field):
                 edits.append(Replace((*call.path, field), new))
     yield from edits
+
+
+def _recorded(turn: JsonNode, now: JsonNode, golden: JsonNode) -> Iterator[Edit]:
+    """Yield the edits of the digests of what is recorded; one that was wrong before stays so, as an edit by hand does."""
+    before = digests_of(turn.members)
+    for held, new in digests_of(now.members).items():
+        noted = golden.text(held).split()
+        pairs = list(zip(noted, before[held].split(), new.split(), strict=False))
+        digests = " ".join(after if then == was else was for was, then, after in pairs)
+        if len(pairs) == len(noted) and digests != golden.text(held):
+            yield Replace((*golden.path, held), digests)
 
 
 def _states(turn: JsonNode, now: JsonNode) -> Iterator[Iterator[tuple[ToolPlace, ToolPlace]]]:

@@ -18,6 +18,7 @@ from evalset.editing.case_parts import (
     text_of,
     turns_of,
 )
+from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied
@@ -102,7 +103,7 @@ def _turn(before: Case, after: Case, number: int, turn: RecordedTurn) -> Recorde
     if not changed:
         return turn
     # What was recorded stays known: a verdict can tell an edit from a change of the agent then.
-    return turn.model_copy(update={**changed, "original": turn.original or turn})
+    return changed_turn(turn, {**changed, "original": turn.original or turn})
 
 
 def _pairs(before: Sequence[CallSeen], after: Sequence[CallSeen]) -> list[_Pair]:

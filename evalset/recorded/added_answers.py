@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recorded_turns import inputs_of
 from evalset.recorded.recording import (
     RecordedCall,
@@ -135,7 +136,7 @@ def _with(
     }
     if new := tuple(inputs):
         more["inputs"] = (*inputs_of(turn), *new)
-    return turn.model_copy(update=more)
+    return changed_turn(turn, more)
 
 
 def _with_case(

@@ -1,17 +1,18 @@
-"""Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure."""
+"""Finds what of a golden, or of its recording, was edited since the case was recorded, by the digests that the recording keeps. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import golden_calls, state_digest, text_digest
+from evalset.recorded.golden_digests import digests_of, golden_calls, has_digests, state_digest, text_digest
 from evalset.recorded.pairing import in_order
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, RecordedTurn, end_state, lean
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.codec import jsonable
 
@@ -145,3 +146,45 @@ def _edited_call(
         done = "removed" if not after.response else "edited" if before.response else "added"
         words = f"the response of {after.tool} {where} was {done}"
         yield Edit(number, place + 1, "response", words, after.tool, before.response, after.response)
+
+
+class RecordingEdit(NamedTuple):
+    """What was edited in a recording since it was written: a call with its response, or a model's turn.
+
+    Attributes:
+        turn: The turn, from 0.
+        of_model: Whether it is a model's turn.
+        tool: The tool of the call; empty where it is not known which call it was, inside of an agent tool, and for a model.
+        words: What was done, as `call 1 (check) of turn 1 was edited in the recording`.
+    """
+
+    turn: int
+    of_model: bool
+    tool: str
+    words: str
+
+
+def recording_edits(recorded: RecordedCase) -> tuple[RecordingEdit, ...]:
+    """Return what nobody but an editor of the file can have changed in a recording; nothing where it does not say how it was written."""
+    return tuple(
+        edit
+        for number, turn in enumerate(recorded.turns)
+        for each in (turn, *([turn.original] if turn.original else []))
+        for edit in _recording_edits(number, each)
+    )
+
+
+def _recording_edits(number: int, turn: RecordedTurn) -> Iterator[RecordingEdit]:
+    if turn.golden is None or not has_digests(turn.golden):
+        return
+    now = digests_of(lean({"calls": turn.calls, "models": turn.models}))
+    for of_model, held in ((False, "recorded_calls"), (True, "recorded_models")):
+        before, after = getattr(turn.golden, held).split(), now[held].split()
+        places = [at for at, (then, is_now) in enumerate(zip_longest(before, after)) if then != is_now]
+        gone = len(after) - len(before)
+        for place in places[:1] if gone else places:
+            call = None if of_model or gone else turn.calls[place]
+            named = f"{'model turn' if of_model else 'call'} {place + 1}{f' ({call.tool})' if call else ''}"
+            done = "edited" if not gone else "added" if gone > 0 else "removed"
+            words = f"{named} of turn {number + 1} was {done} in the recording"
+            yield RecordingEdit(number, of_model, call.tool if call and not call.within else "", words)

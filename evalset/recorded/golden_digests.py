@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation
@@ -11,10 +11,21 @@ from google.genai.types import Content
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, response_behind, text_of
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state, without_golden
+from evalset.recorded.recording import (
+    GoldenCall,
+    GoldenTurn,
+    RecordedCase,
+    RecordedTurn,
+    end_state,
+    lean,
+    without_golden,
+)
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
+
+_NOT_REPLAYED = frozenset({"author", "latency_ms"})
+_SHORT = 8
 
 
 def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
@@ -27,7 +38,7 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
     return recorded.model_copy(
         update={
             "turns": tuple(
-                turn.model_copy(update={"golden": golden, "original": None})
+                _with_digests(turn.model_copy(update={"golden": golden, "original": None}))
                 for turn, golden in zip(recorded.turns, noted, strict=True)
             ),
             "golden_state": ""
@@ -61,6 +72,38 @@ def removed_turns(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
     if any(turn.golden is None for turn in recorded.turns):
         return ()
     return tuple(str(number + 1) for number in range(len(case.conversation or ()), len(recorded.turns)))
+
+
+def changed_turn(turn: RecordedTurn, changes: Mapping[str, Any]) -> RecordedTurn:
+    """Return a recorded turn with other fields, and with digests of them where it has digests: nobody edited it by hand."""
+    now = turn.model_copy(update=changes)
+    return _with_digests(now) if turn.golden and has_digests(turn.golden) else now
+
+
+def has_digests(golden: GoldenTurn) -> bool:
+    """Return whether it is noted what was recorded of a turn as it was written: files of versions 1 to 9 do not tell."""
+    return bool(golden.recorded_calls or golden.recorded_models)
+
+
+def _with_digests(turn: RecordedTurn) -> RecordedTurn:
+    if turn.golden is None:
+        return turn
+    noted = digests_of(lean({"calls": turn.calls, "models": turn.models}))
+    return turn.model_copy(update={"golden": turn.golden.model_copy(update=noted)})
+
+
+def digests_of(turn: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of the calls and the models of a recorded turn in JSON, by their fields in `GoldenTurn`.
+
+    Who authored an answer and how long it took changes no replay, and so no digest.
+    """
+    return {
+        f"recorded_{name}": " ".join(
+            value_digest({key: value for key, value in each.items() if key not in _NOT_REPLAYED})[:_SHORT]
+            for each in turn.get(name, ())
+        )
+        for name in ("calls", "models")
+    }
 
 
 def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:

@@ -16,14 +16,14 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 9
+VERSION = 10
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
-_WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS, _WITH_CONTEXT = 6, 7, 8, 9
+_WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS, _WITH_CONTEXT, _WITH_DIGESTS = 6, 7, 8, 9, 10
 
 
 class Author(Value):
@@ -173,6 +173,8 @@ class GoldenTurn(Value):
         query: The digest of what the user asked.
         calls: The calls, in their order.
         text: The digest of the final response.
+        recorded_calls: The short digests of what is recorded of the turn's calls, in their order, as it was written; empty in older files.
+        recorded_models: Those of what is recorded of its models.
     """
 
     number: int = Field(ge=0)
@@ -180,6 +182,8 @@ class GoldenTurn(Value):
     query: str
     calls: tuple[GoldenCall, ...] = ()
     text: str
+    recorded_calls: str = ""
+    recorded_models: str = ""
 
 
 class RecordedAgentRun(Value):
@@ -356,13 +360,15 @@ class RecordedEnvironment(Value):
 
 def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
+    noted = [turn.golden for turn in case.turns if turn.golden]
     held = (
+        (_WITH_DIGESTS, any(golden.recorded_calls or golden.recorded_models for golden in noted)),
         (_WITH_ORDERS, any(question.asked for turn in case.turns for question in turn.inputs)),
         (_WITH_EARLIER, bool(case.earlier)),
         (_WITH_UNKNOWNS, case.final_state is None or any(turn.state_delta for turn in case.turns)),
         (_WITH_AGENTS, any(turn.agents for turn in case.turns)),
         (_WITH_INPUTS, _holds_inputs(case)),
-        (_WITH_GOLDENS, bool(case.golden_state) or any(turn.golden for turn in case.turns)),
+        (_WITH_GOLDENS, bool(case.golden_state or noted)),
         (_WITH_PLACES, _holds_places(case)),
         (_WITH_TOLERANCES, bool(case.tolerances)),
     )

@@ -21,7 +21,7 @@ from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
-from evalset.recorded.edits_since import edits_since, golden_of
+from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
 from evalset.recorded.golden_digests import with_golden, with_noted_parts
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
@@ -275,7 +275,7 @@ def _renamed(
     case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
 ) -> tuple[EvalCase, RecordedCase]:
     """Return a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
-    unedited = edits_since(golden_of(case, recorded), recorded) == ()
+    unedited = edits_since(golden_of(case, recorded), recorded) == () and not recording_edits(recorded)
     agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
     new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)
     new_recorded = renamed_recording(renamed_recording(recorded, names, apps_only=True), agents)

@@ -9,7 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.edits_since import edits_since, golden_of
+from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
 from evalset.recorded.golden_digests import removed_turns, text_digest
 from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, end_state, is_imported, unknown_parts
@@ -155,6 +155,9 @@ async def _verdict(
         doctor=each.doctor,
         raised="" if replay.unrecorded else replay.error,
         written=written_turns(each.recorded) if models == "real" else frozenset(),
+        recording=tuple(
+            edit for edit in recording_edits(each.recorded) if models == "recorded" or not edit.of_model
+        ),
     )
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])

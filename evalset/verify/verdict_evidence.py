@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
+from evalset.recorded.edits_since import RecordingEdit
 from evalset.recorded.known_agents import gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
@@ -36,6 +37,7 @@ class Evidence(NamedTuple):
         written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
         migration: The option of the doctor's that migrates what does not fit any more; empty where none is known.
         doctor: The command that takes it.
+        recording: What was edited in the recording's file after it was written, and the run was answered from.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -54,6 +56,7 @@ class Evidence(NamedTuple):
     unset: tuple[str, ...] = ()
     migration: str = ""
     doctor: str = ""
+    recording: tuple[RecordingEdit, ...] = ()
 
 
 def evidence_of(

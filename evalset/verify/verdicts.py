@@ -18,7 +18,7 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.edits_since import Edit, Golden, edits_since
+from evalset.recorded.edits_since import Edit, Golden, RecordingEdit, edits_since
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
 from evalset.recorded.known_agents import names_are_known
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
@@ -47,6 +47,14 @@ _MOST_EDITS = 3
 
 
 _RESTORE: tuple[str, Action] = ("Restore the turn in the golden, or re-record the case.", "open")
+_ACCEPT: tuple[str, Action] = (
+    "If the edit is intended, accept the agent's new behavior. Otherwise undo the edit.",
+    "accept",
+)
+_RERECORD: tuple[str, Action] = (
+    "If the edit is intended, re-record from this step. Otherwise undo the edit.",
+    "open",
+)
 _REPAIR: tuple[str, Action] = ("Repair the golden from the recording, or change the agent.", "repair")
 
 
@@ -83,11 +91,11 @@ def judged(
     if evidence.refused_calls:
         divergence = _at_the_call(divergence, golden, actual)
         found = _refused(evidence)
-    elif blame is not None and blame.edits:
-        found = _edited(divergence, blame, evidence, is_whole=is_whole)
     elif blame is not None:
-        found = _environment(divergence, golden, evidence) or _agent(
-            divergence, evidence, why, is_whole=is_whole
+        found = (
+            _by_hand(divergence, actual, blame, evidence, why, is_whole=is_whole)
+            or _environment(divergence, golden, evidence)
+            or _agent(divergence, evidence, why, is_whole=is_whole)
         )
     else:
         found = (
@@ -170,6 +178,24 @@ def _from_to(edit: Edit, blame: Blame) -> str:
     return f": {change}" if change else ""
 
 
+def _by_hand(
+    divergence: Divergence,
+    actual: Sequence[Sequence[Step]],
+    blame: Blame,
+    evidence: Evidence,
+    why: str,
+    *,
+    is_whole: bool,
+) -> _Judgement | None:
+    """Blame what was edited in the golden or in the recording's file; None where nothing was that the run had met."""
+    met = [edit for edit in evidence.recording if _was_met(edit, blame.unlike or divergence, actual)]
+    if not blame.edits:
+        return _edited_recording(met, evidence, why, is_whole=is_whole) if met else None
+    if met and blame.agent == "changed":
+        blame = blame._replace(agent="unknown", why=met[0].words)
+    return _edited(divergence, blame, evidence, is_whole=is_whole)
+
+
 def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whole: bool) -> _Judgement:
     """Blame what was edited, and the agent too where it changed as well."""
     queries = any(edit.part == "query" for edit in blame.edits)
@@ -196,11 +222,29 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
         sentence = f"{words} The agent does the same as in the recording. {remedy}"
         return _Judgement(verdict, action, sentence, told)
     sentence = f"{words} The agent follows the edit: it {does(divergence)}. "
-    if is_whole:
-        more = "If the edit is intended, accept the agent's new behavior. Otherwise undo the edit."
-        return _Judgement(verdict, "accept", sentence + more, told)
-    more = "If the edit is intended, re-record from this step. Otherwise undo the edit."
-    return _Judgement(verdict, "open", sentence + more, told)
+    remedy, action = _ACCEPT if is_whole else _RERECORD
+    return _Judgement(verdict, action, sentence + remedy, told)
+
+
+def _was_met(edit: RecordingEdit, divergence: Divergence, actual: Sequence[Sequence[Step]]) -> bool:
+    """Return whether a run may have been given what was edited in its recording by the time that it went another way."""
+    if edit.turn != divergence.turn or edit.of_model or not edit.tool:
+        return edit.turn <= divergence.turn
+    first = divergence.pairs[0]
+    steps = actual[edit.turn][: divergence.step] if edit.turn < len(actual) else ()
+    return any(step is not None and step.tool == edit.tool for step in (*steps, first.actual or first.golden))
+
+
+def _edited_recording(
+    met: Sequence[RecordingEdit], evidence: Evidence, why: str, *, is_whole: bool
+) -> _Judgement:
+    """Blame the recording: what it held before the edit is not known, nor what the agent would have done with that."""
+    remedy, action = _ACCEPT if is_whole else _RERECORD
+    sentence = (
+        f"{_list(met, ' after it was written')} It is not known whether the agent changed too. {remedy}"
+    )
+    told = (*([why] if why else []), *(edit.words for edit in met), *evidence.changed_tools.values())
+    return _Judgement("recording_edited", action, sentence, told)
 
 
 def _other_words(blame: Blame) -> Iterator[str]:
@@ -212,12 +256,12 @@ def _other_words(blame: Blame) -> Iterator[str]:
             yield f"{edit.words}{more}"
 
 
-def _list(edits: Sequence[Edit]) -> str:
+def _list(edits: Sequence[Edit | RecordingEdit], since: str = " after the recording") -> str:
     shown = [edit.words for edit in edits[:_MOST_EDITS]]
     more = [f"{len(edits) - _MOST_EDITS} more places were changed"] if len(edits) > _MOST_EDITS else []
     *before, last = [*shown, *more]
     words = f"{', '.join(before)} and {last}" if before else last
-    return f"{_capital(words)} after the recording."
+    return f"{_capital(words)}{since}."
 
 
 def _capital(words: str) -> str:

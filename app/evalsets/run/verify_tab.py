@@ -604,6 +604,7 @@ _COLORS = {
     "differs_from_moves": "orange",
     "differs_from_trace": "orange",
     "golden_stale": "violet",
+    "recording_edited": "violet",
     "environment_changed": "red",
     "user_changed": "blue",
     "varies": "gray",

@@ -20,6 +20,7 @@ from evalset.doctor import (
     preview_migration,
 )
 from evalset.files.case_text import loaded
+from evalset.recorded.edits_since import recording_edits
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
@@ -192,11 +193,15 @@ def test_the_digests_of_goldens_follow_and_others_stay(tmp_path: Path) -> None:
 
     A call whose arguments nobody knows any more leaves no digest that would tell something wrong.
     """
-    eval_set = recorded_set(tmp_path, {"one": ["check A; note A"], "two": ["note B"], "three": ["check C"]})
+    eval_set = recorded_set(
+        tmp_path,
+        {"one": ["check A; note A"], "two": ["note B"], "three": ["check C"], "four": ["check D"]},
+    )
     sidecar = sidecar_of(eval_set)
     document = json.loads(sidecar.read_text())
     (turn,) = document["cases"]["three"]["turns"]
     turn["golden"]["calls"][0]["arguments"] = "0" * 16
+    document["cases"]["four"]["turns"][0]["calls"][0]["outcome"]["value"] = {"status": "lost"}
     sidecar.write_text(json.dumps(document))
     moved = Migration(
         tools={"check": "inspect"}, renamed=(RenamedArgument(tool="check", old="order", new="item"),)
@@ -208,6 +213,7 @@ def test_the_digests_of_goldens_follow_and_others_stay(tmp_path: Path) -> None:
         assert with_golden(cases[case.eval_id], case) == cases[case.eval_id]
         assert cases[case.eval_id].turns[0].golden is not None
     assert cases["three"].turns[0].golden is None
+    assert [len(recording_edits(cases[each])) for each in ("one", "four")] == [0, 1]
     assert migrate([eval_set, sidecar], moved).files == ()
 
 

@@ -30,8 +30,10 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
+from evalset.recorded.edits_since import recording_edits
 from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from evalset.replay.model_choice import Models
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from evalset.verify.results import Divergence
@@ -110,8 +112,8 @@ def _edited(kept: Path, folder: Path, place: tuple[Any, ...], value: Any) -> Pat
     return copy
 
 
-def _run(path: Path, folder: Path) -> RunResult:
-    return the_run(verify(path, agents_dir=folder, criteria=STRICT))
+def _run(path: Path, folder: Path, models: Models = "auto") -> RunResult:
+    return the_run(verify(path, agents_dir=folder, criteria=STRICT, models=models))
 
 
 def _found(named: Named, run: RunResult) -> Divergence:
@@ -158,6 +160,39 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
     if place in BLAMED:
         found = _found(named, _run(path, agent_folders[BLAMED[place]]))
         assert found.also == ("agent_changed",), found
+
+
+CALLS, MODELS = (("cases", "two", "turns", 0, held) for held in ("calls", "models"))
+CALLED = ("responses", 0, "content", "parts", 0, "function_call", "args", "order")
+IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
+    "a response": ((*CALLS, 2, "outcome", "value"), {"noted": False}, "call 3 (note)"),
+    "arguments": ((*CALLS, 2, "arguments", "order"), "Z", "call 3 (note)"),
+    "a call less": (CALLS, lambda calls: [*calls[:2], *calls[3:]], "call 3"),
+    "what a model calls": ((*MODELS, 1, *CALLED), "Z", "model turn 2"),
+}
+"""Where an edit in the recording's file is, what stands there then, and what is named."""
+
+
+@pytest.mark.parametrize("place", IN_RECORDING)
+def test_an_edit_of_the_recording_is_named_and_the_agent_is_not_blamed(
+    kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
+) -> None:
+    """An agent that changed before it met the edit is blamed all the same; a file of an older version does not tell of edits."""
+    path, (where, value, named) = copied_set(kept, tmp_path), IN_RECORDING[place]
+    models: Models = "recorded" if where[4] == "models" else "real"
+    sidecar = sidecar_of(path)
+    edited = put(json.loads(sidecar.read_text()), where, value)
+    sidecar.write_text(json.dumps(edited))
+    found = divergence_of(_run(path, agent_folders["the same"], models))
+    assert (found.verdict, found.also) == ("recording_edited", ())
+    assert found.sentence.lower().startswith(f"{named} of turn 1 was")
+    if place in {"a response", "arguments"}:
+        found = divergence_of(_run(path, agent_folders["other arguments"], models))
+        assert found.verdict == "agent_changed"
+    for turn in edited["cases"]["two"]["turns"]:
+        del turn["golden"]["recorded_calls"], turn["golden"]["recorded_models"]
+    sidecar.write_text(json.dumps({**edited, "version": 9}))
+    assert divergence_of(_run(path, agent_folders["the same"], models)).verdict == "agent_changed"
 
 
 def test_an_edit_that_a_threshold_lets_pass_is_told(
@@ -305,6 +340,7 @@ def test_an_edited_case_is_replayed_as_it_was_edited(kept: Path, tmp_path: Path,
     assert [(case.eval_id, case.status, case.error) for case in verification.cases] == [
         (row.eval_id, "passed", "") for row in work.rows()
     ], verification.model_dump_json(indent=1)
+    assert not any(map(recording_edits, read_environment(sidecar_of(path)).cases.values()))
 
 
 def test_halves_that_are_merged_again_are_replayed_as_one(kept: Path, tmp_path: Path) -> None:
