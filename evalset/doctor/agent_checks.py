@@ -139,13 +139,20 @@ def note_state(
 
 
 def _speakers(case: JsonNode, agent: KnownAgent, known: RecordedEvidence) -> Iterator[str]:
-    """Yield the agents that speak, up to a tool of which nobody recorded what it changes in the state."""
+    """Yield the agents that speak, those that are used as tools too, up to a tool of which nobody recorded what it changes in the state.
+
+    ADK begins the session of an agent that is used as a tool with the state of the session that calls it.
+    """
     for turn in case.items("conversation"):
         data = turn.field("intermediate_data") or JsonNode(None)
         if not known.is_there and any(True for _ in data.items("tool_uses")):
             return
         for event in data.items("invocation_events"):
             yield event.text("author")
-            calls = (place.name for place in in_content(event.field("content")) if place.role == "call")
-            if not known.is_there and any(name not in agent.agents and not steers(name) for name in calls):
+            calls = [place.name for place in in_content(event.field("content")) if place.role == "call"]
+            if known.is_there:
+                continue
+            if any(name not in agent.agents and not steers(name) for name in calls):
                 return
+            yield from calls
+    yield from known.inside

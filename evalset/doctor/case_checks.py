@@ -229,6 +229,12 @@ class RecordedEvidence:
         asked = (call for turn in turns for name in _ASKED for call in turn.items(name))
         return frozenset(call.text("agent") for call in asked) - {"", _OF_NO_AGENT}
 
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """The agents whose models spoke inside of agents that are used as tools."""
+        models = (model for turn in self._recorded.items("turns") for model in turn.items("models"))
+        return frozenset(model.text("agent") for model in models if model.members.get("within"))
+
     @property
     def is_there(self) -> bool:
         """Whether anything is recorded."""

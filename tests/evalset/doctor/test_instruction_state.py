@@ -10,6 +10,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.apps.app import App
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.workflow import START, FunctionNode, Workflow
 
 from evalset.doctor import examine, known_agent
@@ -168,3 +169,23 @@ def test_later_agents_need_what_nothing_before_them_sets(tmp_path: Path) -> None
     call = a_recorded_call(id="id-find_order", agent="one")
     assert lacking(tmp_path, agent, calling, a_recorded_case(call))
     assert lacking(tmp_path, agent, calling, a_recorded_case(call | {"effects": effects})) == []
+
+
+def test_an_agent_that_is_used_as_a_tool_needs_the_state_of_the_session_that_calls_it(tmp_path: Path) -> None:
+    """Where it is called and nothing is recorded, or its model spoke in the recording; not where its call was answered for it."""
+
+    def desk(**more: Any) -> LlmAgent:
+        return an_agent(instruction="Ask.", tools=[AgentTool(an_agent("advisor", "Be {tone}.", **more))])
+
+    call = a_call("advisor", request="visas")
+    case = a_case("one", a_turn(intermediate_data=events(an_event(call, author="desk"))))
+    (told,) = lacking(tmp_path, desk(), case)
+    assert "'advisor'" in told
+    assert "'tone'" in told
+    assert lacking(tmp_path, desk(before_model_callback=kept), case) == []
+    answered = a_recorded_case(a_recorded_call(id="id-advisor", tool="advisor", agent="desk"))
+    assert lacking(tmp_path, desk(), case, answered) == []
+    spoke = {"agent": "advisor", "within": ["advisor"], "responses": [], "author": {"source": "model"}}
+    recorded = a_recorded_case() | {"turns": [{"query": {}, "models": [spoke]}]}
+    assert lacking(tmp_path, desk(), case, recorded)
+    assert lacking(tmp_path, desk(), case, recorded | {"state": {"tone": "kind"}}) == []
