@@ -143,7 +143,7 @@ def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     and back, and an answer with a schema; no real tool runs.
     """
     exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
-    assert desk.environments.version == 4, "an older release must not read what it does not know as damage"
+    assert desk.environments.version == 10, "an older release must not read what it does not know as damage"
     (needs,) = exported.losses
     assert "Add `HermeticEnvironment(" in needs
     sidecar, agents = tmp_path / "desk.environment.json", tmp_path / "agents"

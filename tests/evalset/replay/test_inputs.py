@@ -143,10 +143,10 @@ def test_which_of_two_branches_asks_first_is_chance(answers: Sequence[Any], tmp_
 
 
 def test_the_recording_keeps_the_question(tmp_path: Path) -> None:
-    """Who asked what, and what was answered; such a file is one of version 4, which older releases name as newer than they read."""
+    """Who asked what, and what was answered; such a file is one of version 10, which older releases name as newer than they read."""
     eval_set = kept(played(asking.with_schema(), [TRIP]), tmp_path)
     (asked,) = recorded_of(eval_set).turns[0].inputs
-    assert json.loads(sidecar_of(eval_set).read_text())["version"] == 4
+    assert json.loads(sidecar_of(eval_set).read_text())["version"] == 10
     assert (asked.path, asked.response) == ("graph@1/ask@1", TRIP)
     assert set(asked.arguments or {}) == {"message", "payload", "response_schema"}
 

@@ -305,7 +305,7 @@ def test_a_written_case_is_replayed_and_settled(agent: Makes, named: tuple[str, 
     assert all(each in line for each in named)
     assert (written.passed, written.kept) == (True, True)
     assert tolerances_of(eval_set, "case") == written.tolerances
-    assert read_environment(sidecar_of(eval_set)).version == 4
+    assert read_environment(sidecar_of(eval_set)).version == 10
     assert one_run(eval_set, agent(), criteria=Criteria(response=1.0)).passed
     (tolerance,) = written.tolerances
     if isinstance(tolerance, PatternTolerance):  # a text has to be the same around what varies

@@ -239,11 +239,11 @@ EARLIER_TURNS: tuple[dict[str, Any], ...] = (
 
 
 def test_a_replay_begins_with_what_the_session_began_with(tmp_path: Path) -> None:
-    """The recording has it, in a version of its own, and gives it when the case plays again, and in any runner; without it the replay fails."""
+    """The recording has it, and gives it when the case plays again, and in any runner; without it the replay fails."""
     agents = tmp_path / "agents"
     kept = played(agent(agents, SOURCE), *EARLIER_TURNS, earlier=EARLIER)
     sidecar = sidecar_of(kept)
-    assert read_environment(sidecar).version == 7
+    assert read_environment(sidecar).version == 10
     assert verified(kept, agents) == 0
     again = played_again(kept, agents / "small")
     assert [case_in(path)["final_session_state"] for path in (kept, again)] == [FOUND] * 2
