@@ -63,11 +63,14 @@ def _of_turn(turn: JsonNode, now: JsonNode, migration: Migration) -> Iterator[Ed
 
 def _recorded(turn: JsonNode, now: JsonNode, golden: JsonNode) -> Iterator[Edit]:
     """Yield the edits of the digests of what is recorded; one that was wrong before stays so, as an edit by hand does."""
-    before = digests_of(turn.members)
-    for held, new in digests_of(now.members).items():
+    before, after = (
+        digests_of({name: [each.members for each in state.items(name)] for name in ("calls", "models")})
+        for state in (turn, now)
+    )
+    for held, new in after.items():
         noted = golden.text(held).split()
         pairs = list(zip(noted, before[held].split(), new.split(), strict=False))
-        digests = " ".join(after if then == was else was for was, then, after in pairs)
+        digests = " ".join(is_now if then == was else was for was, then, is_now in pairs)
         if len(pairs) == len(noted) and digests != golden.text(held):
             yield Replace((*golden.path, held), digests)
 
