@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
 
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
@@ -22,23 +25,24 @@ _DONE = {
 }  # fmt: skip
 
 
-class EarlierAnswer(BaseModel):
-    """A tool call of this session that was answered, and what the agent saw.
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """A tool call of this session that was answered, or that may be answered so: `response` is what the agent sees.
 
-    `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
-    `state_delta` is what the call wrote into the session's state, `fact` its number in the journal. `is_guess` says that nobody
-    knows whether the tool would have answered so: it was said, and is not to be repeated as known. `uncertain` are the paths at which it says
-    what may be something else.
+    `fact` is its number in the journal, and `turn` that of its turn. `doubted` are the fields of it whose values nobody said, by
+    name and value, and `uncertain` the paths at which it says what may be something else. `injected` says that a rule answered: what
+    it says holds, but does not tell what the tool's answers usually are. `state_delta` is what the call wrote into the session's
+    state. `is_guess` says that nobody knows whether the tool would have answered so: it was said, and is not to be repeated as known.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool_name: str
     arguments: JsonObject
     response: JsonValue
-    injected: bool = False
-    state_delta: JsonObject = Field(default_factory=dict)
     fact: int = 0
+    turn: int = 0
+    doubted: tuple[tuple[str, JsonValue], ...] = ()
+    injected: bool = False
+    state_delta: Mapping[str, JsonValue] = field(default_factory=dict)
     is_guess: bool = False
     uncertain: tuple[str, ...] = ()
 

@@ -41,7 +41,6 @@ from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
 
@@ -616,7 +615,7 @@ def _world_of(call: DraftCall) -> World:
     """Return the world that follows from a call's earlier answers alone."""
     world = World()
     for place, answer in enumerate(call.earlier, start=1):
-        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=answer.fact or place))
+        world.take(replace(answer, fact=answer.fact or place))
     return world
 
 

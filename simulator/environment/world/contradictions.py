@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, words_of
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.entities import (
     PERSON,
     SEED,
@@ -18,7 +19,6 @@ from simulator.environment.world.entities import (
     Entity,
     EntityChange,
     Origin,
-    WorldCall,
 )
 from simulator.environment.world.response_reader import failed, says_missing
 from simulator.environment.world.world import World
@@ -121,7 +121,7 @@ _LARGEST = 10**12
 _SHOWN = 60
 
 
-def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -> Iterator[Contradiction]:
+def broken_off(world: World, changes: Sequence[EntityChange], call: EarlierAnswer) -> Iterator[Contradiction]:
     """Yield what an answer says against earlier ones.
 
     These are: a field that identifies or describes a thing (when it began, its currency, the ids that it refers to, its
@@ -150,7 +150,7 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -
             yield _said(change, f"{_name(change)} was created, but it already existed", entity.first)
 
 
-def _missing(world: World, call: WorldCall) -> Iterator[Contradiction]:
+def _missing(world: World, call: EarlierAnswer) -> Iterator[Contradiction]:
     if not isinstance(call.response, dict) or not failed(call.response) or not says_missing(call.response):
         return
     named = world.named(call.tool_name, call.arguments)

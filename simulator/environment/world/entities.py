@@ -36,21 +36,6 @@ class Origin:
         return f"{self.source} in turn {self.turn + 1}"
 
 
-@dataclass(frozen=True, slots=True)
-class WorldCall:
-    """A tool call that was answered, or that may be answered so: `response` is what the agent sees.
-
-    `doubted` are the fields of it whose values nobody said, by name and value.
-    """
-
-    tool_name: str
-    arguments: JsonObject
-    response: JsonValue
-    fact: int = 0
-    turn: int = 0
-    doubted: tuple[tuple[str, JsonValue], ...] = ()
-
-
 class EntityChange(FiniteValue):
     """What happens to one thing.
 

@@ -19,12 +19,13 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.evaluation_budget import MOST_WORK, EvaluationBudget
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off
-from simulator.environment.world.entities import Contradiction, EntityChange, Origin, WorldCall
+from simulator.environment.world.entities import Contradiction, EntityChange, Origin
 from simulator.environment.world.world import World
 
 __all__ = [
@@ -91,7 +92,7 @@ def contradictions(
     changes: Sequence[EntityChange],
     invariants: Sequence[str],
     *,
-    call: WorldCall | None = None,
+    call: EarlierAnswer | None = None,
 ) -> tuple[Contradiction, ...]:
     """Return what some changes, those of a preview, would contradict; at most 20 for each invariant.
 

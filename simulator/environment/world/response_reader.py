@@ -16,9 +16,8 @@ from simulator.environment.conventions.entity_kinds import (
     own_kind,
     words_of,
 )
-from simulator.environment.conventions.tool_verbs import done_state, is_envelope, is_error
+from simulator.environment.conventions.tool_verbs import EarlierAnswer, done_state, is_envelope, is_error
 from simulator.environment.world.connections import NamedThing, ToolIndex
-from simulator.environment.world.entities import WorldCall
 
 _MOST_DEPTH = 6
 _MOST_THINGS = 5_000
@@ -125,7 +124,7 @@ def main_of(tool: ToolIndex, named: list[NamedThing]) -> NamedThing | None:
 class ResponseReader:
     """Reads one call. What it gives stands in the order in which the things came up, each thing once."""
 
-    def __init__(self, tool: ToolIndex, named: list[NamedThing], call: WorldCall) -> None:
+    def __init__(self, tool: ToolIndex, named: list[NamedThing], call: EarlierAnswer) -> None:
         self._tool = tool
         self._named = named
         self._call = call

@@ -16,6 +16,7 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.connections import (
     NO_CONNECTIONS,
     ConnectionIndex,
@@ -24,7 +25,7 @@ from simulator.environment.world.connections import (
     ToolIndex,
     ToolRole,
 )
-from simulator.environment.world.entities import PERSON, SEED, Entity, EntityChange, Origin, WorldCall
+from simulator.environment.world.entities import PERSON, SEED, Entity, EntityChange, Origin
 from simulator.environment.world.entity_table import EntityTable
 from simulator.environment.world.response_reader import ResponseReader, Saying, failed, main_of, says_missing
 from simulator.environment.world.seed_tables import NO_TABLES, Tables
@@ -68,17 +69,17 @@ class World:
             self._take_currency(list(table.rows))
         self._take_currency(self.tables.notes)
 
-    def take(self, call: WorldCall, *, by_rule: bool = False) -> tuple[EntityChange, ...]:
+    def take(self, call: EarlierAnswer) -> tuple[EntityChange, ...]:
         """Learn from one answered call, the latest; return what it changed: fields that are new or have a new value.
 
         What an answer says not to be there, and only the environment's data knows, was never there; of a rule's fault
-        (`by_rule`) nothing is learned.
+        nothing is learned.
         """
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
         self._changed.update(dict.fromkeys(tool.changes, call.fact))
         if failed(call.response):
-            is_one = len(named) == 1 and not by_rule
+            is_one = len(named) == 1 and not call.injected
             if is_one and isinstance(call.response, dict) and says_missing(call.response):
                 thing = self._resolved(named[0])
                 self._errors.setdefault(thing, call.response)
@@ -93,7 +94,7 @@ class World:
         self._take_currency(call.response)
         return tuple(change for change, _ in changes)
 
-    def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
+    def preview(self, call: EarlierAnswer) -> tuple[EntityChange, ...]:
         """Return what `take` would change; change nothing."""
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
@@ -291,7 +292,7 @@ class World:
         return named.kind, named.id
 
     def _changes(
-        self, tool: ToolIndex, named: list[NamedThing], call: WorldCall
+        self, tool: ToolIndex, named: list[NamedThing], call: EarlierAnswer
     ) -> list[tuple[EntityChange, bool]]:
         if failed(call.response):
             return []

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
@@ -21,7 +22,6 @@ from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
 from simulator.runtime.adk.codec import whole_text
@@ -155,7 +155,7 @@ class Drafting(ABC, Generic[C]):
     def against(self, call: C, response: JsonValue) -> tuple[Contradiction, ...]:
         """Return what an answer would contradict."""
         with self.knowing() as known:
-            return known.against(WorldCall(call.name, call.arguments, response))
+            return known.against(EarlierAnswer(call.name, call.arguments, response))
 
 
 _NOTHING: JsonObject = {"result": None}

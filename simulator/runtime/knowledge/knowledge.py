@@ -14,7 +14,7 @@ from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import WHOLE, doubted_fields, without_blanks
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
-from simulator.environment.world.entities import SEED, WorldCall
+from simulator.environment.world.entities import SEED
 from simulator.environment.world.invariants import Contradiction, contradictions
 from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesError, read_tables
 from simulator.environment.world.shared_state import registry_of
@@ -81,22 +81,19 @@ def _unknown(blanks: tuple[str, ...]) -> list[str]:
     return [path for path in blanks if path != WHOLE and id_kind(path.rpartition(".")[2]) is None]
 
 
-def _world_call(number: int, answered: AnsweredOnce, response: JsonValue) -> WorldCall:
-    known = without_blanks(response, _unknown(answered.provenance.blanks))  # what nobody knows nobody learns
-    doubted = doubted_fields(answered.provenance.uncertain, response)
-    return WorldCall(answered.tool_name, answered.arguments, known, number, answered.turn, doubted)
-
-
-def _earlier(call: WorldCall, answered: AnsweredOnce, *, injected: bool) -> EarlierAnswer:
+def _learnt(number: int, answered: AnsweredOnce, response: JsonValue, *, by_rule: bool) -> EarlierAnswer:
+    provenance = answered.provenance
     return EarlierAnswer(
-        tool_name=call.tool_name,
-        arguments=call.arguments,
-        response=call.response,
-        injected=injected,
+        answered.tool_name,
+        answered.arguments,
+        without_blanks(response, _unknown(provenance.blanks)),  # what nobody knows nobody learns
+        fact=number,
+        turn=answered.turn,
+        doubted=doubted_fields(provenance.uncertain, response),
+        injected=by_rule,
         state_delta=answered.effects.state_delta,
-        fact=call.fact,
-        is_guess=WHOLE in answered.provenance.blanks,
-        uncertain=answered.provenance.uncertain,
+        is_guess=WHOLE in provenance.blanks,
+        uncertain=provenance.uncertain,
     )
 
 
@@ -122,7 +119,7 @@ class Knowledge:
         self.used_recordings: Counter[int] = Counter()
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
-        self._taken: list[tuple[WorldCall, bool]] = []
+        self._taken: list[EarlierAnswer] = []
         self.learned = 0
 
     def _read_tables(self, text: str) -> Tables:
@@ -146,8 +143,8 @@ class Knowledge:
         self.environment, self.shapes = environment, shapes
         self.connections = self._connected()
         self.world = World(self.connections, self.tables, authority=environment.settings.authority)
-        for call, by_rule in self._taken:
-            self.world.take(call, by_rule=by_rule)
+        for call in self._taken:
+            self.world.take(call)
 
     def up_to_date(self) -> Knowledge:
         """Learn what is new, where there is something to learn from; return itself."""
@@ -158,16 +155,16 @@ class Knowledge:
         really = answered.beneath or answered.outcome
         if really.kind not in {"returned", "failed"}:
             return
-        call = _world_call(number, answered, as_response(really))
         by_rule = answered.provenance.source in {"injected", "refused"}
+        call = _learnt(number, answered, as_response(really), by_rule=by_rule)
         if against := self.against(call, on_purpose=by_rule):
             self.flags.append(Flag(number, answered.tool_name, against))
-        self.world.take(call, by_rule=by_rule)
-        self._taken.append((call, by_rule))
+        self.world.take(call)
+        self._taken.append(call)
         self.learned += 1
         # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated.
         if not _unknown(answered.provenance.blanks) and not (by_rule and really.kind == "failed"):
-            self.answers.append(_earlier(call, answered, injected=by_rule))
+            self.answers.append(call)
         self._count_recorded(answered)
         said = as_response(answered.outcome)
         self._calls.setdefault(answered.tool_name, []).append(
@@ -191,7 +188,7 @@ class Knowledge:
 
     # ------------------------------------------------------------ what is known
 
-    def against(self, call: WorldCall, *, on_purpose: bool = False) -> tuple[Contradiction, ...]:
+    def against(self, call: EarlierAnswer, *, on_purpose: bool = False) -> tuple[Contradiction, ...]:
         """Say what an answer would contradict: invariants, and what was said before.
 
         What the agent brings along as data is no such thing. One that a rule gives `on_purpose` may say something else than was said before, but breaks invariants as any.

@@ -18,7 +18,6 @@ from simulator.environment.drafts.docstring_examples import shown_answer
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
 from simulator.environment.evidence.sketch import CodeReading, Hole, Outcome
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -106,7 +105,7 @@ def test_an_error_that_is_json_text_is_drafted_only_where_it_is_certain() -> Non
     assert json.dumps({"error": "No such book."}) in [one.value for one in candidates(found)]
     assert drafted(lent).value == json.dumps({"status": "success", "isbn": "123"})
     assert drafted(asked_for("find_book", "A-1")).value == json.dumps({"error": "A-1 is no ISBN."})
-    missing = {"result": json.dumps({"error": "No such book."})}
+    missing: JsonObject = {"result": json.dumps({"error": "No such book."})}
     again = found.model_copy(
         update={
             "earlier": (EarlierAnswer(tool_name="find_book", arguments={"isbn": "123"}, response=missing),)
@@ -323,7 +322,7 @@ def get_order(order_id: str) -> dict:
     if is_denied:
         assert unsure_of(first.blanks, first.value, first.value).uncertain == ("$.status", "$.message")
     world.take(
-        WorldCall("get_order", {"order_id": "A-1"}, {"status": "success", "order": {"order_id": "A-1"}})
+        EarlierAnswer("get_order", {"order_id": "A-1"}, {"status": "success", "order": {"order_id": "A-1"}})
     )
     assert made().is_guess
 

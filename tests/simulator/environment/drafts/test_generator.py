@@ -18,7 +18,6 @@ from simulator.environment.drafts.schema_instances import Maker, ValueContext
 from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values
@@ -75,7 +74,7 @@ def test_a_tool_of_which_only_its_connections_are_known_gives_their_ids() -> Non
     assert (first, first.is_guess, first.varies) == (made("create_order", item="lamp"), True, True)
     assert [(one.path, one.drawn) for one in first.blanks] == [("$.order_id", True), ("$", False)]
     assert unsure_of(first.blanks, first.value, first.value) == Unsure(blanks=("$",))
-    world.take(WorldCall("create_order", {"item": "lamp"}, {"order_id": "O-1"}, fact=1))
+    world.take(EarlierAnswer("create_order", {"item": "lamp"}, {"order_id": "O-1"}, fact=1))
     assert made("get_order", order_id="O-1").value == {"order_id": "O-1", "item": "lamp"}
     assert new_id(made("create_order", item="lamp")) == "O-2"
     changed = made("pay_order", order_id="O-1")
@@ -140,7 +139,7 @@ def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None
     earlier = (SEEN, CREATED, CANCELLED)
     world = World()
     for one in earlier:
-        world.take(WorldCall(one.tool_name, one.arguments, one.response))
+        world.take(EarlierAnswer(one.tool_name, one.arguments, one.response))
     for arguments in ({"order_id": "ORD-1"}, {"order_id": "A-1"}, {"order_id": "A-2"}, {"id": "ORD-1"}):
         call = DraftCall(tool_name="find_order", arguments=arguments, earlier=earlier)
         assert draft(call) == drafted_from(call, Sources(world=world)).value

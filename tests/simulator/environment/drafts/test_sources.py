@@ -13,7 +13,6 @@ from simulator.environment.drafts.draft_generator import Draft, DraftCall, Earli
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -135,8 +134,8 @@ def test_what_another_tool_found_out_about_a_thing_is_no_field_of_it() -> None:
     names = ("find_claim", "ask_expert", "check_fraud")
     shape: JsonObject = {"type": "object", "properties": {"claim_id": {"type": "string"}}}
     world = World(found_offline([ToolShape(name=name, parameters=shape) for name in names]), tables)
-    world.take(WorldCall("find_claim", {"claim_id": "C-77"}, {"claim_id": "C-77", "opened": "Monday"}))
-    world.take(WorldCall("ask_expert", {"claim_id": "C-77"}, {"claim_id": "C-77", "result": "pending"}))
+    world.take(EarlierAnswer("find_claim", {"claim_id": "C-77"}, {"claim_id": "C-77", "opened": "Monday"}))
+    world.take(EarlierAnswer("ask_expert", {"claim_id": "C-77"}, {"claim_id": "C-77", "result": "pending"}))
     draft = drafted(DraftCall(tool_name="check_fraud", arguments={"claim_id": "C-77"}), Sources(world=world))
     assert [(blank.path, blank.drawn) for blank in draft.blanks] == [("$.result", True)]
 
@@ -172,7 +171,7 @@ def test_what_is_made_is_numbered_on_and_found_again() -> None:
         "total": 0,
     }
     answer["total"] = 25.0
-    world.take(WorldCall("create_order", arguments, answer))
+    world.take(EarlierAnswer("create_order", arguments, answer))
     found: Any = drafted(
         DraftCall(tool_name="find_order", arguments={"order_id": "O-4"}), Sources(world=world)
     ).value

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import WorldCall
 from simulator.environment.world.invariants import contradictions
 from simulator.environment.world.seed_tables import NO_TABLES, read_tables
 from simulator.environment.world.world import World
@@ -29,7 +29,7 @@ def told(calls: list[Asked], *others: str, data: str = "") -> list[str]:
     world = World(found_offline(shapes), read_tables(data) if data else NO_TABLES)
     found: list[str] = []
     for number, (name, arguments, response) in enumerate(calls, start=1):
-        call = WorldCall(name, arguments, response, fact=number, turn=number)
+        call = EarlierAnswer(name, arguments, response, fact=number, turn=number)
         found += [one.what for one in contradictions(world, world.preview(call), [], call=call)]
         world.take(call)
     return found

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import EntityChange, Origin, WorldCall
+from simulator.environment.world.entities import EntityChange, Origin
 from simulator.environment.world.invariants import (
     Contradiction,
     InvariantError,
@@ -41,7 +42,7 @@ def found(
     world: World, invariant: str, tool: str, response: JsonValue, **arguments: JsonValue
 ) -> tuple[Contradiction, ...]:
     """Return what an answer would contradict; with no invariant, only what was said before."""
-    call = WorldCall(tool, arguments, response, fact=50, turn=5)
+    call = EarlierAnswer(tool, arguments, response, fact=50, turn=5)
     if invariant:
         return contradictions(world, world.preview(call), [invariant])
     return contradictions(world, world.preview(call), [], call=call)
@@ -103,7 +104,7 @@ def test_what_was_said_before_breaks_it_together_with_the_answer() -> None:
 def test_the_earlier_turn_is_named() -> None:
     """A person sees which call of which turn, counted from 1, the answer stands against."""
     world = world_of()
-    world.take(WorldCall("restock", OF_P1, {**OF_P1, "stock": 9}, fact=20, turn=2))
+    world.take(EarlierAnswer("restock", OF_P1, {**OF_P1, "stock": 9}, fact=20, turn=2))
     (told,) = found(world, "stock >= 0", "sell", {"product_id": "P-1", "stock": -1}, product_id="P-1")
     assert told.earlier == Origin(fact=20, turn=2, source="restock")
     assert "restock in turn 3" in told.what  # people count turns from 1
@@ -114,7 +115,7 @@ def test_deleting_breaks_what_refers_to_it() -> None:
     world = world_of()
     (told,) = found(world, IN_CUSTOMERS, "delete_customer", None, customer_id="C-17")
     assert (told.kind, told.id) == ("order", "A-1")
-    world.take(WorldCall("delete_customer", {"customer_id": "C-17"}, None, fact=30, turn=3))
+    world.take(EarlierAnswer("delete_customer", {"customer_id": "C-17"}, None, fact=30, turn=3))
     (told,) = found(world, IN_CUSTOMERS, "create_order", {"order_id": "A-2", "customer_id": "C-17"})
     assert told.earlier == Origin(fact=30, turn=3, source="delete_customer")
 
@@ -179,7 +180,7 @@ def test_what_can_be_judged_is_taken(text: str) -> None:
 def test_the_sum_of_all_things_is_judged_as_the_error_says() -> None:
     """The way that is told for a sum acts."""
     world = world_of()
-    world.take(WorldCall("create_order", {}, {"order_id": "B-1", "total": 7_000}, fact=1, turn=1))
+    world.take(EarlierAnswer("create_order", {}, {"order_id": "B-1", "total": 7_000}, fact=1, turn=1))
     (sum_,) = standing(world, ["orders.values() | selectattr('total') | sum(attribute='total') < 100"])
     assert sum_.broken
 
@@ -187,7 +188,7 @@ def test_the_sum_of_all_things_is_judged_as_the_error_says() -> None:
 def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
     """For how many things a line holds, what breaks it, and why it could not be judged."""
     world = world_of()
-    world.take(WorldCall("create_product", {}, {"product_id": "P-2", "stock": -1}, fact=1, turn=1))
+    world.take(EarlierAnswer("create_product", {}, {"product_id": "P-2", "stock": -1}, fact=1, turn=1))
     stock, typo, none = standing(world, ["stock >= 0", "order.totl > 0", "boat.length > 3"])
     assert (stock.holds, [one.id for one in stock.broken]) == (1, ["P-2"])
     assert (typo.holds, typo.unjudged) == (0, 1)
@@ -234,7 +235,7 @@ def test_what_may_well_be_is_no_contradiction(tool: str, response: JsonObject, a
 def test_a_deleted_thing_that_lives_again_is_told() -> None:
     """Being answered about is told, with the deletion; being made anew is fine."""
     world = world_of()
-    world.take(WorldCall("delete_order", {"order_id": "A-1"}, None, fact=30, turn=3))
+    world.take(EarlierAnswer("delete_order", {"order_id": "A-1"}, None, fact=30, turn=3))
     for tool in ("find_order", "cancel_order"):
         (told,) = found(world, "", tool, {"order_id": "A-1", "total": 3}, order_id="A-1")
         assert told.earlier == Origin(fact=30, turn=3, source="delete_order")
@@ -268,7 +269,7 @@ def test_a_question_does_not_change_what_a_thing_is(name: str, value: JsonValue,
 def test_what_a_person_or_an_earlier_answer_said_of_a_thing_stays() -> None:
     """An edit and an answer count as the data do; the turn is named."""
     world = shop("get_order", data="")
-    world.take(WorldCall("get_order", OF_A1, {**OF_A1, "item": "tea"}, fact=9, turn=2))
+    world.take(EarlierAnswer("get_order", OF_A1, {**OF_A1, "item": "tea"}, fact=9, turn=2))
     (one,) = found(world, "", "get_order", {"order_id": "A-1", "item": "coffee"}, order_id="A-1")
     assert one.earlier == Origin(fact=9, turn=2, source="get_order")
     world.edit([EntityChange(op="put", kind="order", id="A-1", fields={"item": "milk"})], fact=12, turn=3)
@@ -286,7 +287,7 @@ def test_any_answer_can_be_judged(response: JsonObject) -> None:
     world = world_of()
     rules = ["stock >= 0", IN_CUSTOMERS, TOTAL]
     for tool in ("find_order", "create_order", "update_product", "delete_order"):
-        call = WorldCall(tool, {"order_id": "A-1"}, response)
+        call = EarlierAnswer(tool, {"order_id": "A-1"}, response)
         for one in contradictions(world, world.preview(call), rules, call=call):
             assert Contradiction.model_validate_json(one.model_dump_json()) == one
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import Table, Tables, TablesError, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -171,7 +172,9 @@ def test_a_world_changes_nothing_in_the_tables_that_it_is_made_of(rows: list[Jso
             turn=1,
         )
         world.take(
-            WorldCall("get_product", {"id": f"P-{place}"}, {"id": f"P-{place}", "price": new}, fact=2, turn=1)
+            EarlierAnswer(
+                "get_product", {"id": f"P-{place}"}, {"id": f"P-{place}", "price": new}, fact=2, turn=1
+            )
         )
         world.edit([EntityChange(op="delete", kind="product", id=f"P-{place}")], fact=3, turn=1)
     assert read_tables(text).model_dump_json() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.connections import (
     ConnectionEdits,
     ParameterUse,
@@ -12,7 +13,7 @@ from simulator.environment.world.connections import (
     found_offline,
     merged,
 )
-from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.world import World
 from tests.simulator.environment.world.told_worlds import ORDER, Told
 
@@ -106,7 +107,7 @@ def test_connections_decide_before_names() -> None:
         )
     )
     world = World(merged(found_offline([shape]), None, edits))
-    world.take(WorldCall("archive_order", {"handle": "A-1"}, {"status": "success"}))
+    world.take(EarlierAnswer("archive_order", {"handle": "A-1"}, {"status": "success"}))
     assert world.not_found("find_order", {"order_id": "A-1"}) is not None
 
 
@@ -216,7 +217,7 @@ def test_a_404_that_a_rule_injected_says_nothing_of_the_thing() -> None:
     """A fault is no word of the world: the next call finds what is there."""
     told = Told()
     error: JsonObject = {"error_code": 404, "error_message": "busy"}
-    told.world.take(WorldCall("find_order", {"order_id": "A-9"}, error, fact=10, turn=1), by_rule=True)
+    told.world.take(EarlierAnswer("find_order", {"order_id": "A-9"}, error, fact=10, turn=1, injected=True))
     assert told.world.not_found("find_order", {"order_id": "A-9"}) is None
 
 

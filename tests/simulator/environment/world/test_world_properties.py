@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.world.entities import WorldCall
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.environment.drawn_json import PLAIN, json_values
@@ -31,9 +31,11 @@ TOOLS = st.sampled_from([
 CALLS = st.lists(st.tuples(TOOLS, OBJECTS, JSON), max_size=8)
 
 
-def calls_of(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> list[WorldCall]:
+def calls_of(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> list[EarlierAnswer]:
     """Return each call a fact and a turn."""
-    return [WorldCall(*call, fact=number, turn=number) for number, call in enumerate(given_calls, start=1)]
+    return [
+        EarlierAnswer(*call, fact=number, turn=number) for number, call in enumerate(given_calls, start=1)
+    ]
 
 
 def seen(world: World) -> str:
@@ -120,7 +122,7 @@ def test_the_world_agrees_with_a_plain_model(operations: list[tuple[str, str, di
         else:
             model[key] = {**model.get(key, {}), "order_id": key, **fields}
         name = {"fail": "update"}.get(what, what)
-        world.take(WorldCall(f"{name}_order", arguments, response, fact=number, turn=number))
+        world.take(EarlierAnswer(f"{name}_order", arguments, response, fact=number, turn=number))
         assert world.collections()["orders"] == model
         for one in ("A-1", "A-2", "A-3", "A-4"):
             assert (world.not_found("find_order", {"order_id": one}) is None) == (one in model)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 
@@ -29,7 +30,7 @@ class Told:
     def call(self, tool: str, response: JsonValue, **arguments: JsonValue) -> tuple[EntityChange, ...]:
         """Tell of one answered call."""
         self.calls += 1
-        call = WorldCall(tool, arguments, response, fact=self.calls * 10, turn=self.calls)
+        call = EarlierAnswer(tool, arguments, response, fact=self.calls * 10, turn=self.calls)
         foreseen = self.world.preview(call)
         changes = self.world.take(call)
         assert foreseen == changes
