@@ -9,13 +9,14 @@ from typing import NamedTuple, TypeAlias
 from evalset.golden_trace.steps import Step
 from evalset.recorded.pairing import Alike, CallPair, in_order, paired
 from evalset.recorded.recorded_turns import only_asked
-from evalset.recorded.recording import RecordedCase, RecordedTurn
+from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded, tolerated
 from evalset.replay.case_following import IncomingCall
 from evalset.verify.criteria import Criteria, Match
 from evalset.verify.results import Divergence, Pair, What
 from evalset.verify.value_differences import text_pieces, value_differences
 from simulator.base.json_values import Json, JsonObject, same
+from simulator.session.fact_entries import calls_in
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
 """Checks whether a tool's arguments may be these (the last) where the golden has those."""
@@ -314,10 +315,24 @@ def first_of(one: Divergence | None, inner: Divergence | None) -> Divergence | N
 
 
 def _recorded_inside(turn: RecordedTurn) -> list[IncomingCall]:
-    return [
+    calls = [
         IncomingCall(call.tool, call.arguments, call.within)
         for place, call in enumerate(turn.calls)
         if call.within and not only_asked(turn.calls, place)
+    ]
+    return [*calls, *agents_inside(turn, turn.models)]
+
+
+def agents_inside(turn: RecordedTurn, models: Sequence[RecordedModelTurn]) -> list[IncomingCall]:
+    """Return the agents that were called inside of an agent tool and ran, as the models say it; nothing where none is recorded of the turn."""
+    if not any(model.within for model in turn.models):
+        return []
+    ran = {model.within for model in models}
+    return [
+        IncomingCall(call["name"], call.get("args") or {}, model.within)
+        for model in models
+        for call in calls_in(model.responses)
+        if model.within and (*model.within, call["name"]) in ran
     ]
 
 

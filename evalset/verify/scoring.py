@@ -28,7 +28,13 @@ from evalset.verify.criteria import (
     TURNS,
     Criteria,
 )
-from evalset.verify.divergence import Compared, first_divergence, first_of, inner_divergence
+from evalset.verify.divergence import (
+    Compared,
+    agents_inside,
+    first_divergence,
+    first_of,
+    inner_divergence,
+)
 from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Pair, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
@@ -98,8 +104,7 @@ async def scored(
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
     expected = [_as_told(golden, ours) for golden, ours in zip(held, actual, strict=True)]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
-    made = [[call for turn, call in replay.inner if turn == place] for place in range(len(replay.turns))]
-    inner = inner_divergence(each.recorded, golden_steps(each), made, criteria)
+    inner = _inner_difference(each, replay, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
     checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
@@ -188,11 +193,20 @@ def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Diverg
     return Divergence(turn=len(golden) - 1, step=len(golden[-1]), what="query", pairs=(pair,))
 
 
+def _inner_difference(each: ReadyCase, replay: CaseReplay, criteria: Criteria) -> Divergence | None:
+    made = [
+        [*(call for at, call in replay.inner if at == place), *agents_inside(turn, models)]
+        for place, (turn, models) in enumerate(zip(each.recorded.turns, replay.models, strict=False))
+    ]
+    return inner_divergence(each.recorded, golden_steps(each), made, criteria)
+
+
 def _inner_check(
     each: ReadyCase, replay: CaseReplay, inner: Divergence | None, criteria: Criteria
 ) -> list[Check]:
     """Return what became of the calls inside of agent tools; nothing where there are none."""
-    if not replay.inner and not any(call.within for turn in each.recorded.turns for call in turn.calls):
+    is_inside = any(call.within for turn in each.recorded.turns for call in turn.calls)
+    if inner is None and not (replay.inner or is_inside):
         return []
     if criteria.trajectory is None:
         return [Check(name=INNER, status="skipped", detail="calls are not compared")]

@@ -96,12 +96,12 @@ def model_calls(fact: ModelAnswered) -> Iterator[dict[str, Any]]:
 
 
 def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the function calls in a model's complete responses."""
+    """Yield the function calls in a model's complete responses, in either of google-genai's spellings."""
     for response in responses:
         if response.get("partial"):
             continue
         for part in parts_of(response.get("content")):
-            if call := part.get("function_call"):
+            if call := part.get("function_call") or part.get("functionCall"):
                 yield call
 
 

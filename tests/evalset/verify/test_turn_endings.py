@@ -396,3 +396,45 @@ def test_what_an_agent_began_and_does_not_end_is_left_and_named(
     if way == "task":
         with pytest.raises(ProcessLookupError):
             os.kill(int(began.read_text()), 0)
+
+
+NESTED = """
+critic = LlmAgent(name="critic", model="gemini-2.5-flash", description="Judges.", instruction="Judge.")
+inner = LlmAgent(name="inner", model="gemini-2.5-flash", description="Writes.", instruction="Write.", tools=[AgentTool(critic)])
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(inner)])
+"""
+ANSWERED = """
+
+def answered(callback_context, llm_request):
+    from google.adk.models import LlmResponse
+    from google.genai import types
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="Roses.")]))
+
+
+inner.before_model_callback = answered
+"""
+SKIPPED = """
+
+inner.before_tool_callback = lambda tool, args, tool_context: {"result": "Good."}
+"""
+
+
+def test_an_agent_that_no_longer_runs_inside_of_an_agent_tool_is_a_divergence(
+    tmp_path: Path, ends: Ends
+) -> None:
+    """It is a tool of an agent that is one itself: the golden does not contain its call, and the words may stay the same."""
+    moves = [
+        {"agent": "small", "calls": [{"name": "inner", "args": {"request": "A poem."}}]},
+        {"agent": "inner", "calls": [{"name": "critic", "args": {"request": "Roses."}}]},
+        {"agent": "critic", "text": "Good."},
+        {"agent": "inner", "text": "Roses."},
+        {"agent": "small", "text": "Roses."},
+    ]
+    written = played(agent(tmp_path / "agents", NESTED), {"say": "A poem.", "moves": moves})
+    assert verified(written, tmp_path / "agents") == 0
+    for change in (ANSWERED, SKIPPED):
+        agent(tmp_path / "agents", NESTED + change)
+        (case,) = json.loads(ends(1, "verify", written, "--agents-dir", tmp_path / "agents", "--json").out)[
+            "cases"
+        ]
+        assert "does not call critic inside inner" in case["runs"][0]["divergence"]["sentence"]
