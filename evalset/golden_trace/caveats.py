@@ -159,15 +159,9 @@ def _authored_turns(session: SimulationSession) -> Iterator[str]:
     agents = [
         entry.agent
         for entry in session.history
-        if isinstance(entry, (AgentMessage, ToolCall))
+        if isinstance(entry, (AgentMessage, ToolCall, FinalResponse))
         and entry.provenance
         and entry.provenance.source != _BY_MODEL
-    ]
-    # A final response does not say who made it; who sits there now is the best that is known.
-    agents += [
-        entry.agent
-        for entry in session.history
-        if isinstance(entry, FinalResponse) and session.seats.of_agent(entry.agent) == "person"
     ]
     if agents:
         yield (

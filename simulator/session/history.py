@@ -136,11 +136,15 @@ class TurnFailed(_Entry):
 
 
 class FinalResponse(_Entry):
-    """The agent's final answer of a turn; `content` is text, or JSON where the answer is structured."""
+    """The agent's final answer of a turn; `content` is text, or JSON where the answer is structured.
+
+    Without a provenance no turn of the agent said it: its code did, as a callback or a node.
+    """
 
     type: Literal["final_response"] = "final_response"
     agent: str = ""
     content: str
+    provenance: Provenance | None = None
 
 
 HistoryEntry: TypeAlias = Annotated[

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.environment_facts import EnvironmentFact
@@ -163,18 +163,19 @@ class Timeline:
         """Leave the final text to the final response alone."""
         if not closing or not isinstance(closing[-1], FinalResponse):
             return
-        author = closing[-1].agent
-        self._current = [
-            entry
-            for entry in self._current
-            if not (
-                isinstance(entry, AgentMessage)
-                and entry.fact == self._last_model_fact
-                and entry.agent == author
-                and not entry.thought
-                and not entry.scope
-            )
-        ]
+        said = [entry for entry in self._current if self._is_said_by(entry, closing[-1].agent)]
+        if said:
+            closing[-1] = closing[-1].model_copy(update={"provenance": said[-1].provenance})
+            self._current = [entry for entry in self._current if entry not in said]
+
+    def _is_said_by(self, entry: HistoryEntry, author: str) -> TypeGuard[AgentMessage]:
+        return (
+            isinstance(entry, AgentMessage)
+            and entry.fact == self._last_model_fact
+            and entry.agent == author
+            and not entry.thought
+            and not entry.scope
+        )
 
     def _with_responses(self, events: Iterable[JsonObject], number: int) -> list[HistoryEntry]:
         """Set what ADK itself answered behind the calls that it answers."""

@@ -11,6 +11,7 @@ from google.adk.evaluation.eval_case import get_all_tool_calls, get_all_tool_res
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import RetryConfig, Workflow
+from google.genai import types
 
 from app.export.export_case import outline
 from evalset import GoldenTraceBuilder, GoldenTraceError, warnings
@@ -136,8 +137,13 @@ def is_about(warning: str, counted: str, *data: str) -> bool:
 
 
 def test_a_real_session_has_no_caveat() -> None:
-    """Where the agent's own model and the real tools made everything, there is nothing to warn of."""
+    """Where the agent's own model and the real tools made everything, there is nothing to warn of; nor where its code replied, whoever has the seat."""
     with opened(agent(ASKED, [say("ok")], tools=[find_order]), seats=REAL) as sim:
+        ask(sim, "go")
+        assert warnings(sim.session) == ()
+    replied = types.Content(role="model", parts=[types.Part(text="We are closed.")])
+    of = agent(tools=[find_order], before_agent_callback=lambda **_: replied)
+    with opened(of, seats=Seats(agents={"*": "person"})) as sim:
         ask(sim, "go")
         assert warnings(sim.session) == ()
 
