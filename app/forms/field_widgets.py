@@ -47,12 +47,13 @@ from app.forms.form_tree import (
     FormMember,
     JsonField,
     NullableField,
+    NumberField,
     ObjectField,
     TextField,
     UnionField,
 )
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.forms.typed_in_language import example_date, in_words
+from app.forms.typed_in_language import example_date, in_words, number_in_words
 from app.forms.typed_json import is_number_with_comma, show_json
 from app.forms.value_shapes import name_problem
 from app.forms.widget_store import KeptInputs, slug
@@ -179,6 +180,16 @@ class FieldDrawer:
         else:
             key = self._kept.widget(place.name, text, str)
             st.text_input(**named, key=key, on_change=self._on_change)
+            if isinstance(field, NumberField):
+                self._understood(field, text, place.name)
+
+    def _understood(self, field: NumberField, text: str, name: str) -> None:
+        """Say what a number is that was typed as the browser's language writes it."""
+        held = collect(self._kept, name, field, RawText(text=text))
+        typed = str(self._kept.value(name, text) or "")
+        with _place("xxsmall"):
+            if isinstance(held, RawText) and held.text != typed:
+                st.caption(number_in_words(held.text))
 
     def _time(self, field: TextField, text: str, place: InputPlace) -> None:
         """Draw a date or a time, and below it in words what was read. It is read and written as JSON does once it is left."""

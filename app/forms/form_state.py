@@ -35,7 +35,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_in_language import number_problem, read_date, read_time
+from app.forms.typed_in_language import number_problem, read_amount, read_date, read_time
 from app.forms.widget_store import KeptInputs, slug
 
 BY_PAGE = ":by_page"
@@ -122,16 +122,17 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
 
 
 def _text(kept: KeptInputs, name: str, field: Field, seed: RawText) -> RawText:
-    """Return what an input holds; dates are read in the browser's language, as they were typed there."""
+    """Return what an input holds; dates and numbers are read in the browser's language, as they were typed there."""
     text = str(kept.value(name, seed.text) or "")
     if not _is_typed(kept, name, text, seed.text):
         return RawText(text=text)
     if isinstance(field, NumberField):
-        return RawText(text=text, unread=number_problem(text, kept.language))
-    if isinstance(field, TextField) and field.format != "plain":
+        read = read_amount(text, kept.language)
+    elif isinstance(field, TextField) and field.format != "plain":
         read = (read_date if field.format == "date" else read_time)(text, kept.language)
-        return RawText(text=read.text or text, unread=read.problem)
-    return RawText(text=text)
+    else:
+        return RawText(text=text)
+    return RawText(text=read.text or text, unread=read.problem)
 
 
 def _json(kept: KeptInputs, name: str, field: Field, seed: RawJson) -> RawJson:

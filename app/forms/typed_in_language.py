@@ -33,6 +33,9 @@ _COMMA = re.compile(
     "|(de|it)(?!-(ch|li))(-.*)?|es(?!-(419|do|gt|hn|mx|ni|pa|pe|pr|sv|us))(-.*)?|en-(at|be|de|dk|fi|nl|se|si)"
 )
 """Which languages write a comma before decimals, as Unicode's CLDR says."""
+_WITH_COMMA = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([. \u00a0\u202f])\d{3})(?:\2\d{3})*))(?:,(\d+))?")
+_WITH_POINT = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([,'\u2019])\d{3})(?:\2\d{3})*))(?:\.(\d+))?")
+"""A number as these languages write it, and as all others do."""
 
 
 class Typed(NamedTuple):
@@ -141,15 +144,34 @@ def number_problem(text: str, locale: str | None) -> str:
     return f"this number is ambiguous. Write {sign}{whole}{rest} or {decimal}"
 
 
+def read_amount(text: str, locale: str | None) -> Typed:
+    """Read a number as a browser's language writes it: `1.250,50` in `de`, `1,250.50` in `en`. Other texts stay as they are."""
+    tag = (locale or "").lower()
+    if problem := number_problem(text, locale):
+        return Typed(problem=problem)
+    found = tag and (_WITH_COMMA if _COMMA.fullmatch(tag) else _WITH_POINT).fullmatch(text.strip())
+    if not found or parse_number(text) is not None:
+        return Typed(text)
+    whole = re.sub(r"[^\d+-]", "", found[1])
+    return Typed(f"{whole}.{found[3]}" if found[3] else whole)
+
+
+def number_in_words(text: str) -> str:
+    """Write a number of JSON so that no one misreads its parts: `1,250.5`."""
+    number = parse_number(text)
+    return text if number is None else f"{number:,}"
+
+
 def read_number(text: str, locale: str | None = None, *, is_whole: bool) -> int | float:
-    """Read a number, which has a point before its decimals.
+    """Read a number, which has a point before its decimals, or is written in the browser's language.
 
     Raises:
         ValueError: It is none, or could mean two; the text says what to enter.
     """
-    if said := number_problem(text, locale):
-        raise ValueError(said)
-    number = parse_number(text)
+    read = read_amount(text, locale)
+    if read.problem:
+        raise ValueError(read.problem)
+    number = parse_number(read.text)
     if number is None or (is_whole and number != int(number)):
         wanted = "enter a whole number" if is_whole else "enter a number"
         more = ", for example 1250" if is_whole else " with a point, for example 1250.50"

@@ -512,6 +512,7 @@ def test_what_is_done_in_a_table_changes_those_cells_alone() -> None:
         ("de-DE", "1,250", "1,250", True),
         (None, "a few", "a few", True),
         ("de-DE", "1250", 1250.0, False),
+        ("de-DE", "1.250,50", 1250.5, False),
         ("de-DE", "2.125", 2.125, False),  # as it was
     ],
 )
