@@ -30,9 +30,12 @@ from app.forms.form_raw import (
 )
 from app.forms.form_reading import Path, name_in
 from app.forms.form_state import (
+    AS_TEXT,
     BY_PAGE,
     collect,
+    column_kinds,
     member_name,
+    read_open,
     row_seed,
     rows_of,
     table_columns,
@@ -53,8 +56,8 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.forms.typed_in_language import example_date, in_words, number_in_words
-from app.forms.typed_json import is_number_with_comma, show_json
+from app.forms.typed_in_language import example_date, in_words, number_in_words, read_amount
+from app.forms.typed_json import parse_number, reads_as, show_json
 from app.forms.value_shapes import name_problem
 from app.forms.widget_store import KeptInputs, slug
 
@@ -72,7 +75,8 @@ _SIMPLE = (RawText, RawFlag, RawChoice, RawConst)
 class InputPlace:
     """The place of an input: its name, its way from the form's value, its label, and whether that is shown.
 
-    Where `by_words` is set, a truth value is chosen by the words `true` and `false`: a switch is near that is no value.
+    Where `by_words` is set, a truth value is chosen by the words `true` and `false`: a switch is near that is no value. `kind` is what
+    the other cells of its column are.
     """
 
     name: str
@@ -80,6 +84,7 @@ class InputPlace:
     label: str
     shows_label: bool = True
     by_words: bool = False
+    kind: str = ""
 
 
 class _Named(TypedDict):
@@ -125,7 +130,7 @@ class FieldDrawer:
             case RawText() | RawFlag() | RawChoice() | RawConst():
                 self._simple(field, seed, place)
             case RawJson():
-                self._json(f"json:{place.name}", seed.text, place, field)
+                self._json(f"json:{place.name}", seed, place, field)
             case RawNullable():
                 self._nullable(field, seed, place)
             case RawUnion():
@@ -270,19 +275,22 @@ class FieldDrawer:
             placeholder="Choose a value",
         )
 
-    def _json(self, name: str, text: str, place: InputPlace, field: Field | None) -> None:
+    def _json(self, name: str, seed: RawJson, place: InputPlace, field: Field | None) -> None:
         shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
-        key, about = self._kept.widget(name, text), _help(field) if field else None
-        if isinstance(field, JsonField) and field.is_open and not is_long(text):
-            label = f"{place.label} (text, number or JSON)"
-            st.text_input(label, help=about, label_visibility=shown, key=key, on_change=self._on_change)
+        key, about = self._kept.widget(name, seed.text), _help(field) if field else None
+        if isinstance(field, JsonField) and field.is_open and not is_long(seed.text):
+            st.text_input(
+                place.label,
+                help=about,
+                label_visibility=shown,
+                key=key,
+                on_change="rerun",
+                placeholder="Text, number or JSON",
+            )
             with _place():
-                held = str(self._kept.value(name, text) or "")
-                read = collect(self._kept, place.name, field, RawJson(text=text))
-                if isinstance(read, RawJson) and read.unread:
-                    st.caption(f"Kept as text: {read.unread}.")
-                elif is_number_with_comma(held):
-                    st.caption("Kept as text. A number is written with a point, for example 1250.50.")
+                read = collect(self._kept, place.name, field, seed)
+                if isinstance(read, RawJson):
+                    self._kind(read, name, place.kind)
         else:
             st.text_area(
                 f"{place.label} (JSON)",
@@ -292,6 +300,28 @@ class FieldDrawer:
                 height="content",
                 on_change=self._on_change,
             )
+
+    def _kind(self, read: RawJson, name: str, column: str) -> None:
+        """Say what words are that could be something else, with the way to make them that; `column` is what its other cells are."""
+        language = self._kept.language
+        if read.is_free:
+            read = read_open(read.text, language, column, is_free=True)
+        if read.unread:
+            problem_line(f"Kept as text: {read.unread}.")
+        kind, other = reads_as(read.text, is_text=read.is_text), "text"
+        if kind == "text":
+            is_amount = parse_number(read_amount(read.text, language).text) is not None
+            other = "number" if is_amount else reads_as(read.text)
+        if kind and kind != other and other:
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                st.caption(kind.capitalize(), width="content")
+                st.button(
+                    f"Use as {other}",
+                    key=self._kept.key(f"{name}:use_as"),
+                    type="tertiary",
+                    on_click=self._kept.put,
+                    args=(f"{name}{AS_TEXT}", other == "text"),
+                )
 
     def _nullable(self, field: Field, seed: RawNullable, place: InputPlace) -> None:
         inner = field.inner if isinstance(field, NullableField) else field
@@ -322,13 +352,14 @@ class FieldDrawer:
 
     def _array(self, field: Field, seed: RawArray, place: InputPlace) -> None:
         rows = rows_of(self._kept, place.name, seed)
-        columns = table_columns(field, collect(self._kept, place.name, field, seed))
+        held = collect(self._kept, place.name, field, seed)
+        columns = table_columns(field, held)
         with st.container(border=True, gap="small"):
             self._heading(field, place, f"{len(rows)}")
             if columns is None:
                 self._rows(field, seed, place, rows)
             else:
-                self._table(field, seed, place, columns)
+                self._table(field, seed, place, {name: column_kinds(held).get(name, "") for name in columns})
             with st.container(horizontal=True, gap="xsmall"):
                 st.button(
                     "Add row",
@@ -353,8 +384,8 @@ class FieldDrawer:
                     self.draw(item, held, inside)
                 self._remove_button("row", place.name, rows, row)
 
-    def _table(self, field: Field, seed: RawArray, place: InputPlace, columns: Sequence[str]) -> None:
-        """Draw a row of cells for each object of a list."""
+    def _table(self, field: Field, seed: RawArray, place: InputPlace, columns: Mapping[str, str]) -> None:
+        """Draw a row of cells for each object of a list; `columns` have what their cells are, where no schema says it."""
         rows, widths = rows_of(self._kept, place.name, seed), [*[1.0] * len(columns), _END]
         if not columns:
             st.caption("No columns yet.")
@@ -370,15 +401,11 @@ class FieldDrawer:
             for at, row in enumerate(rows):
                 held, path = row_seed(field, seed, row), (*place.path, at)
                 *cells, end = st.columns(widths, gap="xsmall")
-                for name, cell in zip(columns, cells, strict=True):
+                for (name, kind), cell in zip(columns.items(), cells, strict=True):
                     label = f"{safe_label(name)} {at + 1}"
+                    inside = InputPlace(f"{place.name}:{row}", path, label, shows_label=False, kind=kind)
                     with cell:
-                        self._cell(
-                            field,
-                            held,
-                            name,
-                            InputPlace(f"{place.name}:{row}", path, label, shows_label=False),
-                        )
+                        self._cell(field, held, name, inside)
                 with end:
                     self._remove_button("row", place.name, rows, row)
                 self._problems(path)
@@ -553,7 +580,7 @@ class FieldDrawer:
         others = field.others if isinstance(field, ObjectField) else None
         if isinstance(seed.others, RawJson):
             label = InputPlace(place.name, place.path, "Other fields")
-            self._json(f"json:{place.name}:others", seed.others.text, label, None)
+            self._json(f"json:{place.name}:others", seed.others, label, None)
         elif others or seed.others.items:
             self._others(others or ANY_FIELDS, seed.others, place)
 

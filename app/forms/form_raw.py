@@ -25,7 +25,7 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_json import write_any, write_json
+from app.forms.typed_json import reads_as, write_any, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import same
 
@@ -68,11 +68,17 @@ class RawConst(Value):
 
 
 class RawJson(Value):
-    """JSON as text: of a JSON field, or of a value that does not fit its field. Words that are `unread` are no number: see `RawText`."""
+    """JSON as text: of a JSON field, or of a value that does not fit its field.
+
+    Words that are a text (`is_text`) are one, also where they look like a number; `unread` says how to write the number that they may
+    mean. Where nothing but the typed words says what they are (`is_free`), the other cells of their column do.
+    """
 
     kind: Literal["json"] = "json"
     text: str
     unread: str = ""
+    is_text: bool = False
+    is_free: bool = False
 
 
 class RawNullable(Value):
@@ -186,7 +192,7 @@ def _fitting(field: Field, value: JsonValue) -> Raw | None:  # noqa: C901, PLR09
         case ConstField():
             return RawConst() if same(field.value, value) else None
         case JsonField():
-            return RawJson(text=write_any(value) if field.is_open else write_json(value))
+            return _open(value) if field.is_open else RawJson(text=write_json(value))
         case NullableField():
             return _nullable(field, value)
         case UnionField():
@@ -198,6 +204,11 @@ def _fitting(field: Field, value: JsonValue) -> Raw | None:  # noqa: C901, PLR09
             return _object(field, value)
         case _:
             assert_never(field)
+
+
+def _open(value: JsonValue) -> RawJson:
+    text = write_any(value)
+    return RawJson(text=text, is_text=text == value and reads_as(text) != "text")
 
 
 def is_format(field: TextField, text: str) -> bool:

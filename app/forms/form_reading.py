@@ -153,7 +153,7 @@ def _read_choice(
 
 def _read_json(raw: RawJson, path: Path, problems: list[FieldProblem], is_open: bool) -> Iterable[JsonValue]:
     try:
-        yield raw.text.strip() if raw.unread else parse_any(raw.text) if is_open else parse_json(raw.text)
+        yield parse_any(raw.text, is_text=raw.is_text) if is_open else parse_json(raw.text)
     except TypedJsonError as error:
         is_missing = not raw.text.strip()
         message = "enter a text, a number or JSON" if is_open and is_missing else str(error)

@@ -7,6 +7,8 @@ An input is called after the way to its field: `order.lines:0.qty`. A colon begi
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from app.forms.form_raw import (
@@ -36,10 +38,15 @@ from app.forms.form_tree import (
     UnionField,
 )
 from app.forms.typed_in_language import number_problem, read_amount, read_date, read_time
+from app.forms.typed_json import is_number_with_comma, reads_as
 from app.forms.widget_store import KeptInputs, slug
 
 BY_PAGE = ":by_page"
 """Ends the name under which is kept what the page has put into an input itself."""
+
+
+AS_TEXT = ":as_text"
+"""Ends the name under which is kept whether words are a text, or what they look like, where a person has chosen."""
 
 
 def member_name(name: str, member: str) -> str:
@@ -114,7 +121,7 @@ def collect(kept: KeptInputs, name: str, field: Field, seed: Raw) -> Raw:  # noq
             item = field.item if isinstance(field, ArrayField) else field
             rows = rows_of(kept, name, seed)
             items = (collect(kept, f"{name}:{row}", item, row_seed(field, seed, row)) for row in rows)
-            return RawArray(items=tuple(items))
+            return _by_column(RawArray(items=tuple(items)), kept.language)
         case RawObject():
             return _object(kept, name, field, seed)
         case _:
@@ -136,9 +143,69 @@ def _text(kept: KeptInputs, name: str, field: Field, seed: RawText) -> RawText:
 
 
 def _json(kept: KeptInputs, name: str, field: Field, seed: RawJson) -> RawJson:
-    text = str(kept.value(name, seed.text) or "")
-    is_typed = isinstance(field, JsonField) and field.is_open and _is_typed(kept, name, text, seed.text)
-    return RawJson(text=text, unread=number_problem(text, kept.language) if is_typed else "")
+    """Return what an input for JSON holds; what was a text or a number stays one, unless a person has chosen."""
+    text, page = str(kept.value(name, seed.text) or ""), kept.value(f"{name}{BY_PAGE}")
+    if not (isinstance(field, JsonField) and field.is_open):
+        return RawJson(text=text)
+    chosen, was_text = kept.value(f"{name}{AS_TEXT}"), seed.is_text and page is None
+    if chosen or not (chosen is False or _is_typed(kept, name, text, seed.text)):
+        is_words = reads_as(text) != "text" == reads_as(text, is_text=True)
+        return RawJson(text=text, is_text=is_words and bool(chosen or was_text))
+    before = "text" if was_text else reads_as(seed.text if page is None else str(page))
+    kind = before if chosen is None else "number"
+    return read_open(text, kept.language, kind, is_free=kind not in {"text", "number"})
+
+
+def read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> RawJson:
+    """Read words of which no schema says what they are: as a text or a number, where that is their `kind`, else as they look."""
+    problem = "" if kind == "text" else number_problem(text, locale)
+    if kind == "number" and not problem:
+        text = read_amount(text, locale).text
+    if kind != "text" and is_number_with_comma(text) and not problem:
+        problem = "a number is written with a point, for example 1250.50"
+    is_text = kind == "text" and reads_as(text) in {"number", ""} and reads_as(text, is_text=True) == "text"
+    return RawJson(text=text, unread=problem, is_text=is_text or bool(problem), is_free=is_free)
+
+
+def column_kinds(rows: Raw) -> dict[str, str]:
+    """Return what the cells of each column are that no schema names: text where one is, else number; empty where nothing tells."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for row in rows.items if isinstance(rows, RawArray) else ():
+        for name, cell in _cells(row):
+            kinds[name].add("" if cell.unread else reads_as(cell.text, is_text=cell.is_text))
+    return {
+        name: next((kind for kind in ("text", "number") if kind in held), "") for name, held in kinds.items()
+    }
+
+
+def _cells(row: Raw) -> Iterator[tuple[str, RawJson]]:
+    others = row.others if isinstance(row, RawObject) else None
+    for cell in others.items if isinstance(others, RawArray) else ():
+        if isinstance(cell, RawObject) and isinstance(value := cell.members[1].raw, RawJson):
+            yield name_in(cell), value
+
+
+def _by_column(rows: RawArray, locale: str | None) -> RawArray:
+    """Return rows in which typed words are what the other cells of their column are."""
+    kinds = column_kinds(rows)
+    return (
+        RawArray(items=tuple(_retyped(row, kinds, locale) for row in rows.items))
+        if any(kinds.values())
+        else rows
+    )
+
+
+def _retyped(row: Raw, kinds: Mapping[str, str], locale: str | None) -> Raw:
+    if not (isinstance(row, RawObject) and isinstance(row.others, RawArray)):
+        return row
+    cells: list[Raw] = []
+    for cell in row.others.items:
+        if isinstance(cell, RawObject) and isinstance(held := cell.members[1].raw, RawJson) and held.is_free:
+            read = read_open(held.text, locale, kinds[name_in(cell)], is_free=True)
+            cells.append(RawObject(members=(cell.members[0], RawMember(given=True, raw=read))))
+        else:
+            cells.append(cell)
+    return row.model_copy(update={"others": RawArray(items=tuple(cells))})
 
 
 def _is_typed(kept: KeptInputs, name: str, text: str, seed: str) -> bool:

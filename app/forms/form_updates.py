@@ -23,7 +23,7 @@ from app.forms.form_raw import (
     RawText,
     RawUnion,
 )
-from app.forms.form_state import BY_PAGE, member_name, rows_of
+from app.forms.form_state import AS_TEXT, BY_PAGE, member_name, rows_of
 from app.forms.form_tree import (
     ANY_FIELDS,
     ArrayField,
@@ -76,6 +76,7 @@ def _moves(kept: KeptInputs, name: str, field: Field, now: Raw, then: Raw) -> It
         case (RawJson(), RawJson()) if is_long(now.text) == is_long(then.text):
             yield f"json:{name}", then.text
             yield f"json:{name}{BY_PAGE}", then.text
+            yield f"json:{name}{AS_TEXT}", then.is_text or None
         case _:
             yield from _inside(kept, name, field, now, then)
 

@@ -75,24 +75,35 @@ def parse_json(text: str) -> JsonValue:
     return value
 
 
-def parse_any(text: str) -> JsonValue:
+def parse_any(text: str, *, is_text: bool = False) -> JsonValue:
     """Read a value of which nobody has said what it is: JSON, or else plain words, as people write a number of a policy or a name.
+
+    Words that are known to be a text (`is_text`) are one, also where they are figures; what begins like JSON is read as such.
 
     Raises:
         TypedJsonError: The text begins like JSON, or is a number that JSON cannot hold; the error says where it is wrong.
     """
+    words = text.strip()
+    is_words = bool(words) and words[0] not in _JSON_STARTS
+    if not (is_text and is_words):
+        try:
+            return parse_json(text)
+        except TypedJsonError:
+            if not is_words or (_NUMBER.fullmatch(words) and not _ZERO_FIRST.match(words)):
+                raise
+    _refuse_half_characters(words)
+    return words
+
+
+def reads_as(text: str, *, is_text: bool = False) -> str:
+    """Name the kind of value that `parse_any` reads, where it is a simple one; empty for others, and where there is none."""
     try:
-        return parse_json(text)
+        value = parse_any(text, is_text=is_text)
     except TypedJsonError:
-        words = text.strip()
-        if (
-            not words
-            or words[0] in _JSON_STARTS
-            or (_NUMBER.fullmatch(words) and not _ZERO_FIRST.match(words))
-        ):
-            raise
-        _refuse_half_characters(words)
-        return words
+        return ""
+    if isinstance(value, bool):
+        return "true or false"
+    return {str: "text", int: "number", float: "number", type(None): "null"}.get(type(value), "")
 
 
 def parse_number(text: str) -> int | float | None:
@@ -113,11 +124,11 @@ def is_number_with_comma(text: str) -> bool:
 
 
 def write_any(value: JsonValue) -> str:
-    """Write a value so that `parse_any` gives it back: words as they are, unless they would be read as something else."""
+    """Write a value so that `parse_any` gives it back, of a text if it is told so: words as they are, unless they begin like JSON."""
     if not isinstance(value, str) or value.translate(DIRECTIONS) != value:
         return write_json(value)
     try:
-        return value if same(parse_any(value), value) else write_json(value)
+        return value if same(parse_any(value, is_text=True), value) else write_json(value)
     except TypedJsonError:
         return write_json(value)
 

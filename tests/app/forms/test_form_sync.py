@@ -160,6 +160,7 @@ TYPED = {
     "count": {"type": "integer"},
     "total": {"type": "number"},
     "any": {},
+    "figures": {},
 }
 
 
@@ -197,6 +198,9 @@ TYPED = {
         ("en-US", "total", "1.250", 1.25, ""),
         ("de-DE", "any", "12.500", "12.500", "Write 12500 or 12.5"),
         ("en-US", "any", "12.500", 12.5, ""),
+        ("de-DE", "any", "1.250,50", 1250.5, "Number"),
+        ("en-US", "figures", "4711", "4711", "Text"),
+        ("en-US", "figures", "null", None, "Null"),
     ],
 )
 def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917 - one for each column
@@ -204,12 +208,19 @@ def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917
 ) -> None:
     """The form says at once what was read, or what to write instead; the text has it as JSON does, and no value that nobody meant."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: locale))
-    first = {"day": "2026-01-02", "at": "2026-01-02T03:04:05Z", "count": 7, "total": 1.375, "any": 1.375}
+    first = {
+        "day": "2026-01-02",
+        "at": "2026-01-02T03:04:05Z",
+        "count": 7,
+        "total": 1.375,
+        "any": 1.375,
+        "figures": "20240815",
+    }
     schema: Any = {"type": "object", "properties": {name: TYPED[name]}, "required": [name]}
     page = Both(schema, {name: first[name]})
     assert json.loads(page.text) == {name: first[name]}
     page.fill(name, typed).run()
-    assert json.loads(page.text) == ({} if value is None else {name: value})
+    assert json.loads(page.text) == ({} if value is None and words != "Null" else {name: value})
     shown = [*(one.value for one in page.tab.caption), *(one.value for one in page.tab.text)]
     assert not words or any(words in one for one in shown)
     page.type(json.dumps({name: first[name]}))

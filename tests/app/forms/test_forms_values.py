@@ -379,14 +379,15 @@ def test_a_field_of_no_declared_type_takes_words_without_quotes(typed: str, valu
 
 
 def test_words_are_shown_without_quotes() -> None:
-    """Unless they would be read as something else."""
-    shown = [fill(parse_schema({}), value) for value in ("GRV-500-56", "12", "true", "", " a")]
-    assert [each.text for each in shown if isinstance(each, RawJson)] == [
-        "GRV-500-56",
-        '"12"',
-        '"true"',
-        '""',
-        '" a"',
+    """Unless they would be read as JSON; what looks like a number is known to be a text."""
+    shown = [fill(parse_schema({}), value) for value in ("GRV-500-56", "12", "true", "", " a", "[a")]
+    assert [(each.text, each.is_text) for each in shown if isinstance(each, RawJson)] == [
+        ("GRV-500-56", False),
+        ("12", True),
+        ("true", True),
+        ('""', False),
+        ('" a"', False),
+        ('"[a"', False),
     ]
 
 
