@@ -91,9 +91,9 @@ def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Labe
             or expected
         )
     least = parts.by_schema("least")
-    empty = _emptied(usual.value, call.arguments) if least is None else least.value
-    if not is_error(empty):
-        yield "empty", "Empty result", Try(empty, f"Minimal {fit}")
+    empty = least or Try(_emptied(usual.value, call.arguments), "")
+    if not is_error(empty.value):
+        yield "empty", "Empty result", Try(empty.value, f"Minimal {fit}", empty.blanks)
     if not any(is_error(one.value) for one in (expected, *parts.outcomes)):
         error = _error(call, parts)
         if parts.plan is None or not parts.plan.problems(error):

@@ -81,7 +81,7 @@ class ValueContext:
     def is_new_id(self) -> bool:
         """Whether here stands the id of the thing that the call makes."""
         name = self.path.rpartition(".")[2]
-        return self.style == "usual" and is_new_id(name, self.path, self.makes)
+        return self.style != "most" and is_new_id(name, self.path, self.makes)
 
     def again(self, times: int) -> ValueContext:
         """Return the scope for another try."""
@@ -156,7 +156,7 @@ class Maker:
         self, kind: Kind, name: str, scope: ValueContext, value: JsonValue = None, *, drawn: bool = False
     ) -> JsonValue:
         """Mark a place for which nothing is known; return what stands there, such as a value that was `drawn` for it."""
-        if scope.style == "usual":
+        if scope.style == "usual" or (scope.style == "least" and is_identifier(name)):
             self.drew |= drawn
             self.blanks.append(Blank(path=scope.path, kind=kind, name=name, drawn=drawn))
         return placeholder(kind, name) if value is None else value
@@ -266,8 +266,10 @@ class Maker:
             self.blank("string", name, scope, made, drawn=True)
             return made
         blank = str(self.blank("string", name, scope))
-        if scope.style != "usual":
-            blank = "" if scope.style == "least" else (_LONG * _LONGEST)[:_LONGEST]
+        if scope.style == "most":
+            blank = (_LONG * _LONGEST)[:_LONGEST]
+        elif scope.style == "least" and not is_identifier(name):  # what an answer is about stays a blank
+            blank = ""
         nth = scope.shift + (scope.made if is_identifier(name) else 0)
         number = f" {nth + 1}" if nth else ""
         return f"{blank[: max(most - len(number), 0)]}{number}"[:most].ljust(least, "x")

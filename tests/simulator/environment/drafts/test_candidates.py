@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.drafts.blanks import Unsure, unsure_of
 from simulator.environment.drafts.candidates import Candidate, candidates
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, drafted
 from simulator.environment.injection.distortions import hostile_texts
@@ -81,6 +82,23 @@ def test_five_different_answers_are_offered_and_each_fits() -> None:
     hostile: Any = found["hostile"].value
     note = hostile["next_page"].removeprefix(expected["next_page"]).strip()
     assert note in {one.said({"tool": "list_tickets", "argument": "C-7"}).strip() for one in hostile_texts()}
+
+
+@pytest.mark.parametrize(("tool", "count"), [("create_claim", 4), ("create_claim", 0), ("find_claim", 0)])
+def test_an_empty_answer_makes_up_no_id(tool: str, count: int) -> None:
+    """An id for which nothing is known stays the blank that it is in the draft, and counts as one once it is given; other texts are empty."""
+    fields = ("policy_number", "note")
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in fields},
+        "required": [*fields],
+    }
+    earlier = tuple(answered(tool, dict.fromkeys(fields, ""), item=place) for place in range(count))
+    call = DraftCall(tool_name=tool, arguments={"item": "Car"}, response_schema=schema, earlier=earlier)
+    draft, empty = (one for one in candidates(call) if one.label in {"expected", "empty"})
+    assert empty.value == {"policy_number": draft.value["policy_number"], "note": ""}  # type: ignore[index, call-overload] # an object
+    assert [blank.path for blank in empty.blanks] == ["$.policy_number"]
+    assert unsure_of(draft.blanks, draft.value, empty.value) == Unsure(("$.policy_number",))
 
 
 def test_an_error_takes_the_shape_of_an_earlier_one() -> None:
