@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from app.decision.described_fields import described, without_null
 from app.decision.golden_candidate import golden_candidate
-from app.forms.form_reading import incomplete
-from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm
+from app.forms.form_reading import Path, incomplete
+from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, slug
@@ -312,12 +312,15 @@ class ToolInputs:
         blanks = self.request.draft_blanks
         if not blanks or self.kept.value(ARE_RIGHT, initial=False):
             return ()
+        missing: set[Path] = set()
         try:
             given = seen_of(self.outcome())
-        except NotReadyError:
-            return blanks
+        except NotReadyError:  # what the form's other fields say is known
+            reading = self.form.reading()
+            given = reading.value
+            missing = {problem.path for problem in reading.problems if problem.is_missing}
         left = still_blank([blank.path for blank in blanks], self.request.draft, given)
-        return tuple(blank for blank in blanks if blank.path in left)
+        return tuple(blank for blank in blanks if blank.path in left or path_of(blank.path) in missing)
 
     def is_draft(self) -> bool:
         """Return whether the answer is the draft as it was offered."""

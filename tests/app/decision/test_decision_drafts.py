@@ -239,6 +239,18 @@ def find_customer(customer_id: str) -> Customer:
     return Customer.model_validate_json(Path(customer_id).read_text())
 
 
+class Visit(BaseModel):
+    """Two fields that are not known."""
+
+    floor: int
+    room: int
+
+
+def find_visit(visit_id: str) -> Visit:
+    """Find a visit."""
+    return Visit.model_validate_json(Path(visit_id).read_text())
+
+
 def greet(whom: str) -> dict[str, str]:
     """Greet somebody."""
     if whom == "Ada":
@@ -273,6 +285,13 @@ def test_a_blank_is_no_guess_any_more_once_it_is_filled_in_or_said_to_be_right()
         assert "points (integer)" not in badges(page)
         assert guessed(page.press("reset_"))
         assert not guessed(page.choose("are_right", True))
+    with asked([call("find_visit", visit_id="V-1")], tools=[find_visit]) as simulation:
+        page = Deciding(simulation)
+        assert all(f"{name} (integer)" in badges(page) for name in ("floor", "room"))
+        page.type("form:response.floor", "2").type("form:response.room", "a few").run()
+        assert not guessed(page)
+        page.type("form:response.room", "").run()
+        assert ("room (integer)" in badges(page), "floor (integer)" in badges(page)) == (True, False)
     look = asked([call("look_up", word="ada")], tools=[look_up])
     with look as simulation:
         page = Deciding(simulation)
