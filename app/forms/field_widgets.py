@@ -190,10 +190,9 @@ class FieldDrawer:
 
     def _understood(self, field: NumberField, text: str, name: str) -> None:
         """Say what a number is that was typed as the browser's language writes it."""
-        held = collect(self._kept, name, field, RawText(text=text))
-        typed = str(self._kept.value(name, text) or "")
+        held = self._held(field, text, name)
         with _place("xxsmall"):
-            if isinstance(held, RawText) and held.text != typed:
+            if held.text != str(self._kept.value(name, text) or ""):
                 st.caption(number_in_words(held.text))
 
     def _time(self, field: TextField, text: str, place: InputPlace) -> None:
@@ -233,7 +232,7 @@ class FieldDrawer:
         ):
             st.date_input("Date", key=key, min_value=_FIRST_DAY, max_value=_LAST_DAY, on_change=take)
 
-    def _held(self, field: TextField, text: str, name: str) -> RawText:
+    def _held(self, field: TextField | NumberField, text: str, name: str) -> RawText:
         held = collect(self._kept, name, field, RawText(text=text))
         return held if isinstance(held, RawText) else RawText(text=text)
 
@@ -303,25 +302,31 @@ class FieldDrawer:
 
     def _kind(self, read: RawJson, name: str, column: str) -> None:
         """Say what words are that could be something else, with the way to make them that; `column` is what its other cells are."""
-        language = self._kept.language
+        language, typed = self._kept.language, str(self._kept.value(name, read.text))
         if read.is_free:
             read = read_open(read.text, language, column, is_free=True)
         if read.unread:
             problem_line(f"Kept as text: {read.unread}.")
-        kind, other = reads_as(read.text, is_text=read.is_text), "text"
-        if kind == "text":
-            is_amount = parse_number(read_amount(read.text, language).text) is not None
-            other = "number" if is_amount else reads_as(read.text)
-        if kind and kind != other and other:
+        kind = reads_as(read.text, is_text=read.is_text)
+        number = parse_number(read_amount(read.text, language).text)
+        looks = "number" if number is not None else "" if read.unread else reads_as(read.text)
+        ways = [
+            way
+            for way in ("text", looks)
+            if kind and way and (way != kind or (read.unread and way == "text"))
+        ]
+        if ways:
             with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                st.caption(kind.capitalize(), width="content")
-                st.button(
-                    f"Use as {other}",
-                    key=self._kept.key(f"{name}:use_as"),
-                    type="tertiary",
-                    on_click=self._kept.put,
-                    args=(f"{name}{AS_TEXT}", other == "text"),
-                )
+                more = "" if typed == read.text else f": {number_in_words(read.text)}"
+                st.caption(f"{kind.capitalize()}{more}", width="content")
+                for way in ways:
+                    st.button(
+                        f"Use as {way}",
+                        key=self._kept.key(f"{name}:use_as_{way.split()[0]}"),
+                        type="tertiary",
+                        on_click=self._kept.put,
+                        args=(f"{name}{AS_TEXT}", way == "text"),
+                    )
 
     def _nullable(self, field: Field, seed: RawNullable, place: InputPlace) -> None:
         inner = field.inner if isinstance(field, NullableField) else field

@@ -37,8 +37,8 @@ from app.forms.form_tree import (
     TextField,
     UnionField,
 )
-from app.forms.typed_in_language import number_problem, read_amount, read_date, read_time
-from app.forms.typed_json import is_number_with_comma, reads_as
+from app.forms.typed_in_language import is_amount, number_problem, read_amount, read_date, read_time
+from app.forms.typed_json import parse_number, reads_as, write_json
 from app.forms.widget_store import KeptInputs, slug
 
 BY_PAGE = ":by_page"
@@ -153,7 +153,9 @@ def _json(kept: KeptInputs, name: str, field: Field, seed: RawJson) -> RawJson:
         return RawJson(text=text, is_text=is_words and bool(chosen or was_text))
     before = "text" if was_text else reads_as(seed.text if page is None else str(page))
     kind = before if chosen is None else "number"
-    return read_open(text, kept.language, kind, is_free=kind not in {"text", "number"})
+    read = read_open(text, kept.language, kind, is_free=kind not in {"text", "number"})
+    number = None if chosen is None or read.unread else parse_number(read.text)
+    return read if number is None else RawJson(text=write_json(number))
 
 
 def read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> RawJson:
@@ -161,7 +163,7 @@ def read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> Raw
     problem = "" if kind == "text" else number_problem(text, locale)
     if kind == "number" and not problem:
         text = read_amount(text, locale).text
-    if kind != "text" and is_number_with_comma(text) and not problem:
+    if kind != "text" and is_amount(text) and not problem:
         problem = "a number is written with a point, for example 1250.50"
     is_text = kind == "text" and reads_as(text) in {"number", ""} and reads_as(text, is_text=True) == "text"
     return RawJson(text=text, unread=problem, is_text=is_text or bool(problem), is_free=is_free)
@@ -188,11 +190,7 @@ def _cells(row: Raw) -> Iterator[tuple[str, RawJson]]:
 def _by_column(rows: RawArray, locale: str | None) -> RawArray:
     """Return rows in which typed words are what the other cells of their column are."""
     kinds = column_kinds(rows)
-    return (
-        RawArray(items=tuple(_retyped(row, kinds, locale) for row in rows.items))
-        if any(kinds.values())
-        else rows
-    )
+    return RawArray(items=tuple(_retyped(row, kinds, locale) for row in rows.items)) if kinds else rows
 
 
 def _retyped(row: Raw, kinds: Mapping[str, str], locale: str | None) -> Raw:

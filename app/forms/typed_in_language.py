@@ -156,6 +156,12 @@ def read_amount(text: str, locale: str | None) -> Typed:
     return Typed(f"{whole}.{found[3]}" if found[3] else whole)
 
 
+def is_amount(text: str) -> bool:
+    """Return whether a text is a number in some language, and none in JSON: `300,00`, `1.250,50`, `1,250.50`."""
+    ways = (_WITH_COMMA, _WITH_POINT) if re.search("[,.']", text) and parse_number(text) is None else ()
+    return any(way.fullmatch(text.strip()) for way in ways)
+
+
 def number_in_words(text: str) -> str:
     """Write a number of JSON so that no one misreads its parts: `1,250.5`."""
     number = parse_number(text)

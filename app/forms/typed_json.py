@@ -24,9 +24,6 @@ _ZERO_FIRST = re.compile(r"-?0[0-9]")
 """No number begins so in JSON; a postal code does."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _TYPED_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_WITH_COMMA = re.compile(
-    r"[+-]?([0-9]+|[0-9]{1,3}([.' \u00a0\u202f][0-9]{3})+),[0-9]+|[+-]?[0-9]{1,3}((,[0-9]{3})+(\.[0-9]+)?|([.'][0-9]{3}){2,})"
-)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 """What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
@@ -116,11 +113,6 @@ def parse_number(text: str) -> int | float | None:
         return int(words) if words.lstrip("+-").isdigit() else number if math.isfinite(number) else None
     except ValueError:  # of too many digits
         return None
-
-
-def is_number_with_comma(text: str) -> bool:
-    """Return whether a text may be meant as a number and is none to `parse_any`: `300,00`, `1.250,50`, `1,250.50`."""
-    return _WITH_COMMA.fullmatch(text.strip()) is not None
 
 
 def write_any(value: JsonValue) -> str:

@@ -162,14 +162,24 @@ def test_figures_are_a_text_where_their_column_has_texts(monkeypatch: pytest.Mon
         assert "Kept as text" in page.shown()
         page.type(f"json:{lines}:1:others:1.value", "7").run()
         assert "Kept as text" not in page.shown()
-        for at, (name, typed) in enumerate((("phone", "49171234567"), ("limit", "2,5"), ("id", "7"))):
+        rows = (
+            ("phone", "49171234567", "text"),
+            ("limit", "2,5", "number"),
+            ("room", "007", "number"),
+            ("version", "1.250", "text"),
+        )
+        for at, (name, typed, way) in enumerate(rows):
             page.press(f"{notes}:add").type(f"{notes}:{at}.name", name)
             page.type(f"json:{notes}:{at}.value", typed).run()
-            if name != "id":
-                page.press(f"json:{notes}:{at}.value:use_as")
+            page.press(f"json:{notes}:{at}.value:use_as_{way}")
+            assert "Kept as text" not in page.shown()
         page.press("accept_")
         lines_ = [{"claim": "20240815", "paid": 1250.5}, {"claim": "0047110", "paid": 7}]
-        value = {"lines": lines_, "notes": {"phone": "49171234567", "limit": 2.5, "id": 7}, "prices": {}}
+        value = {
+            "lines": lines_,
+            "notes": {"phone": "49171234567", "limit": 2.5, "room": 7, "version": "1.250"},
+            "prices": {},
+        }
         assert answers(simulation)[0].outcome == Returned(value=value)
 
 

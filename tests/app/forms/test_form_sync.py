@@ -198,7 +198,7 @@ TYPED = {
         ("en-US", "total", "1.250", 1.25, ""),
         ("de-DE", "any", "12.500", "12.500", "Write 12500 or 12.5"),
         ("en-US", "any", "12.500", 12.5, ""),
-        ("de-DE", "any", "1.250,50", 1250.5, "Number"),
+        ("de-DE", "any", "1.250,50", 1250.5, "Number: 1,250.5"),
         ("en-US", "figures", "4711", "4711", "Text"),
         ("en-US", "figures", "null", None, "Null"),
     ],
