@@ -29,6 +29,9 @@ MAX_SESSIONS = 400
 """How many sessions are live at once. A paused one of a few steps takes about 0.2 MB, and one of a hundred turns some
 megabytes, so this many fit a small server; the others come back from the store in a moment."""
 
+MAX_START_TEXTS = 1_000
+"""Of so many people what they typed on the start page is kept; that of who was there longest ago goes first."""
+
 _HOLDER = "golden_trace_studio_live"
 _LOG = logging.getLogger(__name__)
 
@@ -118,6 +121,7 @@ class Registry:
     def __init__(self, limit: int = MAX_SESSIONS) -> None:
         self._limit = limit
         self._sessions: dict[str, LiveSession] = {}
+        self._start_texts: dict[str, UnsentTexts] = {}
         self._order = count(1)
         self._lock, self._coming_back = RLock(), RLock()
 
@@ -200,6 +204,14 @@ class Registry:
                     self._sessions[session_id] = made
             return made
 
+    def start_texts(self, owner: str) -> UnsentTexts:
+        """Return what somebody has typed on the start page and not sent."""
+        with self._lock:
+            texts = self._start_texts[owner] = self._start_texts.pop(owner, UnsentTexts())
+            if len(self._start_texts) > MAX_START_TEXTS:
+                del self._start_texts[next(iter(self._start_texts))]
+        return texts
+
     def newest_first(self, owner: str | None = None) -> list[LiveSession]:
         """Return all live sessions, or those of an owner, the newest first."""
         with self._lock:
@@ -224,7 +236,7 @@ class Registry:
     def close_all(self) -> list[Exception]:
         """Close every session; return what went wrong, so that one failure does not keep the others open."""
         with self._lock:
-            sessions, self._sessions = list(self._sessions.values()), {}
+            sessions, self._sessions, self._start_texts = list(self._sessions.values()), {}, {}
         return list(_failures(sessions))
 
 

@@ -12,13 +12,14 @@ from app.agents.interpreter_panel import ChoosePython, PythonChoice
 from app.agents.processes_panel import RestartProcess
 from app.agents.scenario_start import ScenarioStart, open_scenario
 from app.forms.common_panel import problem
-from app.forms.widget_sync import set_input
+from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session, unreachable
 from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
+    OWNER,
     QUERY_KEY,
     ChooseAgent,
     ChosenAgent,
@@ -40,6 +41,7 @@ from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state
 from app.session.page_fragments import fragment
+from app.session.refresh_panel import keep_unsent
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
@@ -56,15 +58,18 @@ LOOK_AGAIN_LOADING_SECONDS = 0.5
 LOOKS_BEFORE_LOADING = 1
 SLOW_SECONDS = 5.0
 """How long an import takes before it can be stopped: most never come to show a button."""
+_AGENT = "chosen agent"
+"""Names the agent that was chosen last among what is kept of the start page."""
 _LOG = logging.getLogger(__name__)
 
 
 def start_page() -> None:
     """Draw the start page."""
     _say_what_is_missing()
+    texts = page_state.start_texts()
     if page_state.get("message_sent"):
         page_state.put("message_sent", None)
-        set_input(QUERY_KEY, "")
+        KeptInputs(texts, OWNER).put(QUERY_KEY, "")
     try:
         agents = catalogue()
     except AgentSettingsError as error:
@@ -84,9 +89,11 @@ def start_page() -> None:
         _recorded,
         agent_processes,
         partial(_python_of, agents),
-        page_state.start_texts(),
+        texts,
     )
-    _carry_out(agents, start(shown))
+    asked = start(shown)
+    keep_unsent(texts)
+    _carry_out(agents, asked)
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
         wanted = chosen.name if chosen is not None else ""
@@ -99,6 +106,7 @@ def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
     match asked:
         case ChooseAgent(name=name):
             page_state.put("agent", name)
+            page_state.start_texts()[_AGENT] = name
             page_state.put("problem", None)
             st.rerun()
         case TryAgain() | StopLoading() | LoadWithPlaceholders() | RestartProcess() | ChoosePython() as asked:
@@ -208,7 +216,7 @@ def _look_again(agents: AgentCatalogue, unread_before: int, slow_before: frozens
 
 def _chosen(entries: tuple[AgentEntry, ...]) -> AgentEntry | None:
     usable = [entry for entry in entries if entry.state != "failed"]
-    wanted = page_state.get("agent")
+    wanted = page_state.get("agent") or page_state.start_texts().get(_AGENT)
     return next((entry for entry in usable if entry.name == wanted), next(iter(usable), None))
 
 

@@ -20,7 +20,7 @@ from app.agents.scenario_start_panel import scenario_start
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import attach, attached
-from app.forms.widget_store import DraftStore, slug
+from app.forms.widget_store import DraftStore, KeptInputs, slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
 from app.screens.demo_panel import try_demo
@@ -41,19 +41,23 @@ COLUMNS = (1, 1.5)
 WAYS = ("Message", "Script", "Recorded case", "Scenario")
 """What a session can be started from."""
 
+OWNER = "start"
+"""Whose inputs those of the start page are, among what is kept of them."""
 QUERY_KEY = "start_query"
 ARTIFACTS_KEY = "start_artifacts"
 _SHOWN_TOOLS = 12
 _AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
-_SETTINGS = {
+_CHOICES = {
     "agent_player": ("start_agent_player", _AGENT_CHOICES[0]),
     "tool_player": ("start_tool_player", next(iter(PLAYERS))),
+}
+_TYPED = {
     "user_id": ("start_user", "user"),
     "seed": ("start_seed", ""),
     "initial_state": ("start_state_json", "{}"),
     "memory": ("start_memory", ""),
 }
-"""The settings of a session: the key of each input, and what it holds at first."""
+"""The settings of a session: the name of each input, and what it holds at first. What is typed is kept for a refresh."""
 
 
 class ChosenAgent(Value):
@@ -139,7 +143,7 @@ class ShownStart:
         recorded: Draws where a recorded case is chosen.
         processes: Gives the agents' processes.
         pythons: Gives what is known of an agent's Python, where it can be chosen.
-        texts: What was typed for a scenario.
+        texts: What was typed and not sent.
     """
 
     entries: Sequence[AgentEntry]
@@ -220,36 +224,38 @@ def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     """Draw what is known of the chosen agent, and what a session with it starts from."""
     with place("small"):
         _about(chosen, shown.choice)
+    kept = KeptInputs(shown.texts, OWNER)
     way = st.segmented_control(
         "Start from", WAYS, default=WAYS[0], required=True, key="start_from", persist_state="session"
     )
     with st.container(key=f"start_way_{slug((way or WAYS[0]).lower())}", gap="small"):
         match way:
             case "Script":
-                return script_start(chosen.name, shown.script_problem)
+                return script_start(kept, chosen.name, shown.script_problem)
             case "Recorded case":
                 if chosen.config is None:
                     st.caption(":material/progress_activity: Loading this agent\u2026")
                 return shown.recorded(chosen)
             case "Scenario":
-                return _scenario(shown, chosen)
+                return _scenario(kept, shown, chosen)
             case _:
-                return _message(chosen, shown.choice.needed_state, shown.problem)
+                return _message(kept, chosen, shown.choice.needed_state, shown.problem)
 
 
-def _message(chosen: AgentEntry, needed: Sequence[str], failed: str | None) -> StartCommand | None:
+def _message(
+    kept: KeptInputs, chosen: AgentEntry, needed: Sequence[str], failed: str | None
+) -> StartCommand | None:
     with place("small"):
-        _examples(chosen)
+        _examples(kept, chosen)
     query = st.text_area(
         "First user message",
-        key=QUERY_KEY,
+        key=kept.widget(QUERY_KEY, ""),
         height=120,
         placeholder="Write what a user would say. Leave it empty to set up rules and seats first.",
         on_change="ignore",
-        persist_state="session",
     )
     uploaded = attach("start_files")
-    more = _settings(needed)
+    more = _settings(kept, needed)
     with place():
         if failed:
             problem("The session was not opened.", failed)
@@ -260,9 +266,9 @@ def _message(chosen: AgentEntry, needed: Sequence[str], failed: str | None) -> S
     return StartSession(form=StartForm.model_validate(form))
 
 
-def _scenario(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
+def _scenario(kept: KeptInputs, shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     scenario = scenario_start(shown.texts, chosen.config)
-    more = _settings(shown.choice.needed_state)
+    more = _settings(kept, shown.choice.needed_state)
     with place():
         if shown.problem:
             problem("The session was not opened.", shown.problem)
@@ -308,7 +314,7 @@ def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
             st.text(literal(f"{name}: {reason}"))
 
 
-def _examples(chosen: AgentEntry) -> None:
+def _examples(kept: KeptInputs, chosen: AgentEntry) -> None:
     if not chosen.example_queries:
         return
     with st.container(gap="xxsmall", key="examples"):
@@ -319,25 +325,20 @@ def _examples(chosen: AgentEntry) -> None:
                 key=f"example_{number}_{slug(chosen.name)}",
                 type="tertiary",
                 icon=":material/lightbulb:",
-                on_click=_use_example,
-                args=(example,),
+                on_click=kept.put,
+                args=(QUERY_KEY, example),
                 wrap=False,
             )
 
 
-def _use_example(example: str) -> None:
-    st.session_state[QUERY_KEY] = example
-
-
-def _needed_state(keys: Sequence[str]) -> dict[str, str]:
+def _needed_state(kept: KeptInputs, keys: Sequence[str]) -> dict[str, str]:
     """Draw a field for each key of the state that the agent's instruction needs; return what they hold."""
     with place():
         typed = {
             key: st.text_input(
                 f"Needed by the agent: {safe_label(key, 40)}",
-                key=f"start_state_{slug(key)}",
+                key=kept.widget(f"start_state_{slug(key)}", ""),
                 on_change="ignore",
-                persist_state="session",
             )
             for key in keys
         }
@@ -349,22 +350,28 @@ def _needed_state(keys: Sequence[str]) -> dict[str, str]:
     return {key: text or "" for key, text in typed.items()}
 
 
-def _settings(needed: Sequence[str]) -> dict[str, Any] | None:
+def _settings(kept: KeptInputs, needed: Sequence[str]) -> dict[str, Any] | None:
     """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are, None where a file cannot be used."""
-    state = _needed_state(needed)
+    state = _needed_state(kept, needed)
+    typed = {name: str(kept.value(key, first)) for name, (key, first) in _TYPED.items()}
+    # What was typed there and kept counts, so that it is seen.
+    st.session_state.setdefault(
+        "start_settings", any(typed[name] != first for name, (_, first) in _TYPED.items())
+    )
     body = st.expander("Settings", icon=":material/tune:", key="start_settings", on_change="rerun")
     artifacts: tuple[JsonObject, ...] | None = ()
     if body.open or st.session_state.get(ARTIFACTS_KEY):  # files that are not drawn are gone
         with body:
             with st.container(gap=None, key="start_players"):
                 _players()
-            _session_settings()
-            artifacts = _earlier()
-    typed = {name: str(st.session_state.get(key, first)) for name, (key, first) in _SETTINGS.items()}
-    return None if artifacts is None else {**typed, "needed_state": state, "artifacts": artifacts}
+            _session_settings(kept)
+            artifacts = _earlier(kept)
+    typed = {name: str(kept.value(key, first)) for name, (key, first) in _TYPED.items()}
+    chosen = {name: str(st.session_state.get(key, first)) for name, (key, first) in _CHOICES.items()}
+    return None if artifacts is None else {**typed, **chosen, "needed_state": state, "artifacts": artifacts}
 
 
-def _earlier() -> tuple[JsonObject, ...] | None:
+def _earlier(kept: KeptInputs) -> tuple[JsonObject, ...] | None:
     """Draw what a session begins with besides its state; return the files, None where one cannot be used."""
     uploaded: Any = st.file_uploader(
         "Artifacts",
@@ -375,34 +382,30 @@ def _earlier() -> tuple[JsonObject, ...] | None:
     artifacts = attached(uploaded)
     st.text_area(
         "Memory (one entry on each line)",
-        key="start_memory",
+        key=kept.widget("start_memory", ""),
         height=80,
         help="Texts that the agent finds in ADK's memory service from the first message on.",
         on_change="ignore",
-        persist_state="session",
     )
     return artifacts
 
 
-def _session_settings() -> None:
+def _session_settings(kept: KeptInputs) -> None:
     one, two = st.columns(2)
-    one.text_input("User ID", value="user", key="start_user", on_change="ignore", persist_state="session")
+    one.text_input("User ID", key=kept.widget("start_user", "user"), on_change="ignore")
     two.text_input(
         "Seed",
-        key="start_seed",
+        key=kept.widget("start_seed", ""),
         placeholder="random",
         help="IDs and random values come from the seed. The same seed gives the same session.",
         on_change="ignore",
-        persist_state="session",
     )
     st.text_area(
         "Initial state (JSON object)",
-        value="{}",
-        key="start_state_json",
+        key=kept.widget("start_state_json", "{}"),
         height=100,
         help="Session state before the first message. It becomes part of the eval case.",
         on_change="ignore",
-        persist_state="session",
     )
 
 
@@ -559,7 +562,7 @@ def _badge(entry: AgentEntry) -> None:
 # Where a script is brought along: uploaded or pasted, with what to do where it has no answer.
 
 
-TEXT_KEY = "start_script"
+TEXT_KEY = "start_script_text"
 _UPLOAD_KEY = "start_script_file"
 _CASE_KEY = "start_script_case"
 _EXAMPLE = """\
@@ -577,16 +580,16 @@ OTHERWISE: dict[Otherwise, str] = {
 assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must get a name here
 
 
-def script_start(agent: str, failed: str | None) -> StartScript | None:
+def script_start(kept: KeptInputs, agent: str, failed: str | None) -> StartScript | None:
     """Draw it for an agent; return the script that is to be played. `failed` says why the last one was not."""
     st.caption(
         "A session as a YAML or JSON file: user messages, agent turns and tool responses. You can download "
         "any session as a script from its export page. You can also upload an eval set, or a downloaded "
         "archive of one, and play one of its golden traces."
     )
-    _upload()
+    _upload(kept)
     text = st.text_area(
-        "Script", key=TEXT_KEY, height=200, placeholder=_EXAMPLE, on_change="ignore", persist_state="session"
+        "Script", key=kept.widget(TEXT_KEY, ""), height=200, placeholder=_EXAMPLE, on_change="ignore"
     )
     if what := importable_kind((text or "").encode()):
         problem(
@@ -620,9 +623,13 @@ def _otherwise() -> Otherwise:
     return chosen
 
 
-def _upload() -> None:
+def _upload(kept: KeptInputs) -> None:
     uploaded: Any = st.file_uploader(
-        "Script or eval set", type=["yaml", "yml", "json", "zip"], key=_UPLOAD_KEY, on_change=_take
+        "Script or eval set",
+        type=["yaml", "yml", "json", "zip"],
+        key=_UPLOAD_KEY,
+        on_change=_take,
+        args=(kept,),
     )
     if uploaded is not None:
         try:
@@ -651,12 +658,12 @@ def _case(text: str) -> str:
     return "" if is_new and len(names) > 1 else case
 
 
-def _take() -> None:
+def _take(kept: KeptInputs) -> None:
     """Put a file that was uploaded into the text, where it can be changed."""
     uploaded: Any = st.session_state.get(_UPLOAD_KEY)
     if uploaded is not None:
         with suppress(ValueError):  # said where the file is drawn
-            st.session_state[TEXT_KEY] = text_of_upload(uploaded.getvalue())
+            kept.put(TEXT_KEY, text_of_upload(uploaded.getvalue()))
 
 
 # Where a recorded case is chosen to be replayed in a session: each call gets its recorded answer, all else is asked.

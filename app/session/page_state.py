@@ -36,7 +36,6 @@ _SEEN = "studio:seen:"
 _NAMED = "studio:named:"
 _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
-_START_TEXTS = "studio:start_texts"
 View: TypeAlias = Literal["export", "environment", "branches"]
 RULE_HERE = "rule_here"
 """The key of the editor of a new rule that opens over the session: while it is open, its keys send nothing else."""
@@ -327,10 +326,9 @@ def drafts_of(shown: str) -> UnsentTexts:
         return UnsentTexts()
 
 
-def start_texts() -> dict[str, str]:
-    """Return what was typed on the start page into inputs that come and go; this tab keeps it."""
-    texts: dict[str, str] = st.session_state.setdefault(_START_TEXTS, {})
-    return texts
+def start_texts() -> UnsentTexts:
+    """Return what the visitor has typed on the start page and not sent; the server keeps it."""
+    return registry().start_texts(visitor().owner)
 
 
 def follow(key: str, value: JsonValue) -> None:

@@ -33,7 +33,7 @@ TYPED_MS = 30_000
 """A page that is loaded again so soon puts back what the browser had not handed over yet."""
 
 _EDITORS = (
-    ":is(.st-key-pane_decision, .st-key-pane_case, .st-key-pane_case_side)"
+    ":is(.st-key-pane_decision, .st-key-pane_case, .st-key-pane_case_side, .st-key-start_form)"
     " :is(textarea, input[type=text]:not([role=combobox]))"
 )
 
@@ -119,7 +119,7 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
   if (before) before.end();
   const line = {{ token: data.token, behind: "", tell: setTriggerValue, pause: 500, over: false }};
   const open = () => {{
-    if (line.over) return;
+    if (line.over || !data.token) return;
     const address = new URL(data.path, document.baseURI);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = (line.socket = new WebSocket(address));
@@ -201,12 +201,11 @@ def look_again(
 
 def keep_unsent(drafts: DraftStore) -> None:
     """Keep what was typed so far for a refresh, on a page that follows no session; call it once in each run, after the inputs."""
-    token = page_state.tab()
 
     def look() -> None:
         st.session_state.pop(_HANDED_OVER, None)
         keep_typed(drafts)
-        _draw_line(token, "")
+        _draw_line("", "")
 
     fragment(look)()
 

@@ -226,7 +226,7 @@ class Studio:
             self.select("start_agent_player", agents)
         if tools:
             self.select("start_tool_player", tools)
-        self.keyed("start_query").get_by_role("textbox").fill(query)
+        self.like("start_query").get_by_role("textbox").fill(query)
         self.press(self.button("start_session"))
         self.keyed("session_header").wait_for()
         self.settle()

@@ -51,7 +51,7 @@ def begun(studio: Studio, agent: str, query: str) -> Studio:
     chosen.click()
     expect(studio.keyed(f"agent_chosen_{agent}")).to_be_visible()
     studio.rest()
-    studio.keyed("start_query").get_by_role("textbox").fill(query)
+    studio.like("start_query").get_by_role("textbox").fill(query)
     studio.press(studio.button("start_session"))
     studio.keyed("session_header").wait_for()
     return studio

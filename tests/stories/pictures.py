@@ -100,8 +100,8 @@ def _seeded(studio: Studio) -> Studio:
     expect(studio.like("agent_unread_")).to_have_count(0)
     studio.rest()
     studio.unfold("start_settings")
-    studio.keyed("start_seed").get_by_role("textbox").fill("pictures")
-    studio.keyed("start_seed").get_by_role("textbox").press("Tab")
+    studio.like("start_seed").get_by_role("textbox").fill("pictures")
+    studio.like("start_seed").get_by_role("textbox").press("Tab")
     studio.rest()
     studio.like("start_settings").locator("summary").first.click()
     return studio

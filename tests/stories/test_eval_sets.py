@@ -165,7 +165,7 @@ def test_each_step_is_one_step_of_the_browsers_way_back(studio: Studio, path: Pa
     studio.rest()
     opened = entries()
     studio.press(studio.button("new_session"))
-    studio.keyed("start_query").wait_for()
+    studio.like("start_query").wait_for()
     studio.rest()
     assert [listed - before, opened - listed, entries() - opened] == [1, 1, 1]
     studio.page.go_back()

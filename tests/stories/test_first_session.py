@@ -79,7 +79,7 @@ def test_an_agent_without_a_key_is_a_verified_golden_in_twenty_clicks(first: Stu
     first.open().pick_agent("help_desk")
     # What an agent needs is shown above the button once it is loaded, and a press that falls into that misses the button.
     expect(first.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
-    type_into(first, first.keyed("start_query").get_by_role("textbox"), "Ada's screen is black.")
+    type_into(first, first.like("start_query").get_by_role("textbox"), "Ada's screen is black.")
     first.click("start_session")
     call(first, "find_customer", email="ada@example.com")
     call(first, "open_ticket", subject="Black screen")  # the customer is known from the response

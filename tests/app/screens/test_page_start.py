@@ -72,7 +72,7 @@ def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
     tab.click("choose_expense_approver")
     assert tab.keys("example_0_") == ["example_0_expense_approver"]
     tab.click("choose_order_desk").click("example_0_order_desk")
-    assert "A-1002" in (tab.app.text_area(key=QUERY_KEY).value or "")
+    assert "A-1002" in tab.typed(QUERY_KEY)
     assert registry().newest_first() == []
     assert tab.keys("try_")[1:] == [f"try_{name}" for name in demos]
     tab.click("try_travel_planner")
@@ -84,16 +84,21 @@ def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
 
 @pytest.mark.long
 def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) -> None:
-    """A message, a setting and a scenario are kept while another way to start is shown."""
-    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
+    """A message, a setting and a scenario are kept while another way to start is shown, and for a refresh, with the agent; a setting is seen then."""
+    tab.unfold("start_settings").fill(QUERY_KEY, "Where is A-1002?")
     tab.fill("start_seed", "7")
     tab.choose("start_from", "Scenario").unfold("start_settings")
-    assert tab.app.text_input(key="start_seed").value == "7"
+    assert tab.app.text_input(key=tab.key("start_seed")).value == "7"
     tab.type("conversation_plan_", "Ask for A-1002.")
     tab.choose("start_from", "Script").choose("start_from", "Message")
-    assert tab.app.text_area(key=QUERY_KEY).value == "Where is A-1002?"
+    assert tab.typed(QUERY_KEY) == "Where is A-1002?"
     tab.choose("start_from", "Scenario")
     assert tab.app.text_area(key=tab.key("conversation_plan_")).value == "Ask for A-1002."
+    tab.click("choose_travel_planner")
+    again = Tab()
+    assert again.typed(QUERY_KEY) == "Where is A-1002?"
+    assert again.app.text_input(key=again.key("start_seed")).value == "7"
+    assert again.has("agent_chosen_travel_planner") or not again.keys("agent_chosen_")
 
 
 def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
@@ -112,7 +117,7 @@ def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
 @pytest.mark.long
 def test_settings_reach_the_session(tab: Tab) -> None:
     """User, state, seed and seats are those of the form, also once it is folded; without a query the session waits for one."""
-    tab.unfold("start_settings").app.text_input(key="start_user").input("ada")
+    tab.unfold("start_settings").fill("start_user", "ada")
     tab.fill("start_seed", "7")
     tab.fill("start_state_json", '{"vip": true}')
     tab.fill("start_agent_player", "person")
@@ -150,7 +155,7 @@ def test_a_session_begins_with_artifacts_and_memory(tab: Tab) -> None:
 
 def test_a_setting_that_cannot_be_read_is_named(tab: Tab) -> None:
     """No session is opened, the field or the file that is too large is named, and everything that was typed is still there."""
-    tab.unfold("start_settings").app.text_area(key=QUERY_KEY).input("Where is A-1002?")
+    tab.unfold("start_settings").fill(QUERY_KEY, "Where is A-1002?")
     for key, text, complaint in (
         ("start_user", "  ", "User ID: "),
         ("start_state_json", "{'vip': 1}", "Initial state: Line 1, column 2"),
@@ -196,14 +201,14 @@ def test_a_first_query_is_held_to_the_input_schema_of_the_agent(tab: Tab) -> Non
     assert tab.app.error
     assert "employee_id: " in tab.literal
     assert "department: " in tab.literal
-    assert tab.app.text_area(key=QUERY_KEY).value == query
+    assert tab.typed(QUERY_KEY) == query
     tab.fill(QUERY_KEY, "").click("start_session")
     (live,) = registry().newest_first()
     assert live.simulation.session.turns == ()
     again = Tab().click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
     (turn,) = registry().newest_first()[0].simulation.session.turns
     assert turn.error is None
-    assert not again.click("new_session").app.text_area(key=QUERY_KEY).value
+    assert not again.click("new_session").typed(QUERY_KEY)
 
 
 def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(own_agents: Path) -> None:
@@ -224,16 +229,22 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
 
 
 def test_what_the_instruction_needs_of_the_state_is_asked_for(own_agents: Path) -> None:
-    """A field for each key, and none for what may be missing; a text is in the state of the session, and an empty one is not."""
+    """A field for each key, and none for what may be missing; a text is in the state of the session, and an empty one is not.
+
+    What was typed is there again after a refresh.
+    """
     code = (WORKING % "Asks.").replace("Help.", "You help {clerk_name} of {desk}. {note?}")
     (own_agents / "asker" / "agent.py").write_text(code)
     catalogue().load_all()
     tab = Tab()
-    assert [key for key in ("clerk_name", "desk", "note") if tab.has(f"start_state_{key}")] == [
-        "clerk_name",
-        "desk",
-    ]
-    tab.fill("start_state_clerk_name", "Ada").click("start_session")
+    keys = [key.removeprefix("start_state_").removesuffix("_start") for key in tab.keys("start_state_")]
+    assert keys == ["clerk_name", "desk"]
+    tab.fill("start_state_clerk_name", "Ada").fill("start_state_desk_", "").fill(
+        QUERY_KEY, "Who is there?"
+    ).run()
+    again = Tab()
+    assert again.typed(QUERY_KEY) == "Who is there?"
+    again.fill(QUERY_KEY, "").click("start_session")
     (live,) = registry().newest_first()
     assert live.simulation.session.initial_state == {"clerk_name": "Ada"}
 

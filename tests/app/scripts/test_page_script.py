@@ -127,7 +127,7 @@ def test_a_script_with_an_error_says_where_and_what(scripted: Tab) -> None:
         scripted.fill(TEXT_KEY, text).run().click("play_script")
         assert scripted.app.error, text
         assert all(each in scripted.literal for each in where), text
-        assert scripted.app.text_area(key=TEXT_KEY).value == text
+        assert scripted.typed(TEXT_KEY) == text
         assert len(registry().newest_first()) == before
         assert scripted.live_marks() == []
     scripted.fill(TEXT_KEY, '{"format": "golden-trace-studio/session", "version": 1}')
@@ -138,11 +138,11 @@ def test_an_upload_becomes_the_text_that_can_be_changed(scripted: Tab) -> None:
     """And a file that is no text is refused; the text stays."""
     scripted.app.file_uploader[0].set_value(("lost.yaml", LOST.encode(), "application/yaml"))
     scripted.run()
-    assert scripted.app.text_area(key=TEXT_KEY).value == LOST
+    assert scripted.typed(TEXT_KEY) == LOST
     assert not scripted.app.error
     scripted.app.file_uploader[0].set_value(("lost.yaml", b"\xff\xfe", "application/yaml"))
     assert scripted.run().app.error
-    assert scripted.app.text_area(key=TEXT_KEY).value == LOST
+    assert scripted.typed(TEXT_KEY) == LOST
 
 
 @pytest.mark.long
