@@ -10,7 +10,7 @@ import streamlit as st
 from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_fields import Fields
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import KeptInputs, slug, values_of
 from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
 from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
 from app.rules.effect_panel import then
@@ -227,6 +227,28 @@ _DRAFTS_READ = 3
 """Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
 _TRIED = "tried"
 _BASE = "base"
+_CALL = "try_call"
+_BY_PAGE = {_TRIED, _BASE, _CALL}
+"""What the page itself keeps among the inputs of a rule."""
+
+
+def reopen(scene: SessionContext, *, here: bool = False) -> None:
+    """Open the editor in which something unsaved was left, once in each tab: the page was loaded again; `here` is over the session."""
+    looked: page_state.Flag = "rule_looked_for_here" if here else "rule_looked_for"
+    if page_state.get(looked):
+        return
+    page_state.put(looked, value=True)
+    listed = (NEW_RULE, *(rule.rule_id for rule in scene.session.rules))
+    unsaved = [each for each in listed if values_of(scene.drafts, _owner(each)).keys() - _BY_PAGE]
+    if here and NEW_RULE in unsaved:
+        st.session_state[page_state.RULE_HERE] = True
+        st.rerun()  # what is drawn already has keys of its own
+    if not here and unsaved and not page_state.get("editing_rule"):
+        page_state.put("editing_rule", unsaved[0])
+
+
+def _owner(rule_id: str) -> str:
+    return "rule-new" if rule_id == NEW_RULE else f"rule-of-{rule_id}"
 
 
 def edited_rule(scene: SessionContext) -> InjectionRule | str | None:
@@ -250,7 +272,7 @@ def finish_saving(scene: SessionContext) -> None:
 def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> SetRules | None:
     """Draw the editor; return the rules with this one as it was saved."""
     rule = edited if isinstance(edited, InjectionRule) else None
-    owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
+    owner = _owner(rule.rule_id if rule else NEW_RULE)
     kept = KeptInputs(scene.drafts, owner)
     base = _base(kept, rule)
     calls = past_calls(scene.session, scene.waiting_calls())
@@ -430,7 +452,6 @@ def _draw(shown: Preview) -> None:
 
 
 _SHOWN = 100
-_CALL = "try_call"
 
 
 def call_picker(kept: KeptInputs, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:

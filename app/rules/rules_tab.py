@@ -10,7 +10,14 @@ from pydantic import ValidationError
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, rule_editor, trials
+from app.rules.rule_editor_panel import (
+    call_picker,
+    edited_rule,
+    finish_saving,
+    reopen,
+    rule_editor,
+    trials,
+)
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.rules.rule_text import NO_RULES, rule_line
@@ -29,6 +36,7 @@ SIDES = ("Fault library", "Try it", "Sets and files")
 def rules_tab(scene: SessionContext) -> Asked | None:
     """Draw the rules; return what was asked for."""
     finish_saving(scene)
+    reopen(scene)
     edited = edited_rule(scene)
     left, right = st.columns(COLUMNS, gap="small")
     with right:

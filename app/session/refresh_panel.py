@@ -33,8 +33,8 @@ TYPED_MS = 30_000
 """A page that is loaded again so soon puts back what the browser had not handed over yet."""
 
 _EDITORS = (
-    ":is(.st-key-pane_decision, .st-key-pane_case, .st-key-pane_case_side, .st-key-start_form)"
-    " :is(textarea, input[type=text]:not([role=combobox]))"
+    ":is(.st-key-pane_decision, .st-key-pane_case, .st-key-pane_case_side, .st-key-pane_rule_editor, .st-key-start_form)"
+    " :is(textarea, input[type=number], input[type=text]:not([role=combobox]))"
 )
 
 _LINE = f"""

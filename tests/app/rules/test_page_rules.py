@@ -125,7 +125,6 @@ def test_a_rule_that_cannot_be_read_stays_in_its_editor(simulation: FakeSimulati
     assert "1 problem " in page.words
     assert "Line 1, column 2" in page.literal
     again = Page()
-    again.click("rule_add")
     assert again.app.text_area(key=again.input_key("response.value")).value == "{'order_id': 1}"
     again.put("response.value", '{"order_id": 1}')
     simulation.fails_with = "refused"
@@ -275,7 +274,10 @@ def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(waiting: F
 
 
 def test_a_rule_is_written_where_the_session_is(waiting: FakeSimulation) -> None:
-    """The editor opens over the session, for the tool that waits; its keys send no answer, and the added rule is named."""
+    """The editor opens over the session, for the tool that waits; its keys send no answer, and the added rule is named.
+
+    A page that is loaded again opens it where something in it is not saved.
+    """
     tab = Tab(SESSION)
     accept = tab.key("accept_")
     assert tab.app.button(key=accept).proto.shortcut
@@ -293,6 +295,12 @@ def test_a_rule_is_written_where_the_session_is(waiting: FakeSimulation) -> None
     assert tab.app.button(key=accept).proto.shortcut
     assert "**find_order-1**" in tab.words
     assert tab.keys("pane_timeline")
+    assert not Tab(SESSION).has("rule_save")
+    tab.unfold("rule_here").type("name_rule", "slow")
+    again = Tab(SESSION)
+    assert again.app.text_input(key=again.key("name_rule")).value == "slow"
+    assert not again.app.button(key=accept).proto.shortcut
+    assert not again.click("rule_cancel").has("rule_save")
     assert waiting.session.rules[0].rule_id not in tab.click("rule_added_undo").words
     assert list(waiting.session.rules) == []
 
