@@ -48,7 +48,7 @@ _VIEWS = ("Tree", "Compare")
 _VIEW_KEY = "branches_view"
 _HERE = Badge(text="you are here", color="blue", icon=":material/location_on:")
 _ONE_WAY = (
-    "No branches yet. Undo a step, or open one in the timeline and click **Branch from here**. Then "
+    "No branches yet. Undo a step, or open one in the timeline and click **Correct this answer** or **Branch from here**. Then "
     "answer it differently. Both ways are kept as branches, and you can view and compare them here."
 )
 

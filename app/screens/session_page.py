@@ -207,7 +207,10 @@ def _go_back(live: LiveSession) -> None:
     wanted = page_state.get("go_to")
     if wanted is not None:
         page_state.put("go_to", None)
-        _act(live, MoveHead(fact=int(wanted)))
+        fact, gone = wanted
+        if _carried_out(lambda: _commanded(live, MoveHead(fact=int(fact))), live):
+            page_state.put("taken_back", gone or None)
+        st.rerun()
     back = page_state.get("step_back")
     if back is not None:
         page_state.put("step_back", None)
@@ -296,6 +299,7 @@ def _carried_out(work: Callable[[], object], live: LiveSession) -> bool:
     """Do what was asked for, and keep what went wrong for the next run; return whether nothing did."""
     page_state.put("problem", None)
     page_state.put("changed", None)
+    page_state.put("taken_back", None)
     live.had_trouble = False
     try:
         if live.read_only:
@@ -361,6 +365,8 @@ def _notes(view: SimulationView) -> None:
     failed = page_state.get("problem")
     if failed:
         problem(str(page_state.get("changed") or _UNCHANGED), str(failed))
+    if gone := page_state.get("taken_back"):
+        st.info(f"Taken back: {gone}. Redo restores them, step by step.", icon=":material/undo:")
     if view.divergence is not None:
         problem(
             "The agent no longer does what was recorded. Undo steps until it matches, or start a new session.",

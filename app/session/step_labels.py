@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import takewhile
+
 from app.forms.safe_labels import safe_label
 from app.live.player_names import PLAYERS
 from app.session.user_form import text_and_files
@@ -24,6 +27,18 @@ from simulator.seats.requests import Request, ToolRequest
 from simulator.session.history import HistoryEntry
 
 _LONGEST = 32
+_COUNTED: dict[str, str] = {
+    "turn_started": "user message",
+    "model_answered": "agent turn",
+    "tool_answered": "tool response",
+    "code_answered": "code output",
+    "rules_changed": "rule change",
+    "seat_changed": "player change",
+    "user_seated": "player change",
+    "environment_changed": "environment change",
+    "world_edited": "world edit",
+}
+"""What a way back takes away, as people count it."""
 _OTHERS = {
     "environment_changed": "the change of environment settings",
     "environment_data_given": "the loaded environment data",
@@ -87,6 +102,13 @@ def another_way_from(entry: HistoryEntry, journal: Journal) -> int:
     # What ended a turn by itself was said before, by the answer that led there.
     said = (number for number, fact in journal.backwards(entry.fact) if not _follows_by_itself(fact))
     return journal.parent(next(said, entry.fact))
+
+
+def taken_back(fact: int, journal: Journal) -> str:
+    """Say what a way back to a fact of this branch takes back, also settings; empty where that is nothing."""
+    after = takewhile(lambda each: each[0] != fact, journal.backwards())
+    counts = Counter(_COUNTED[each.kind] for _, each in after if each.kind in _COUNTED)
+    return ", ".join(f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}" for name in counts)
 
 
 def _follows_by_itself(fact: Fact) -> bool:

@@ -20,7 +20,7 @@ from app.session.fault_menu_panel import fault_menu
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_summary import counted_steps, is_underway
-from app.session.step_labels import another_way_from
+from app.session.step_labels import another_way_from, taken_back
 from app.session.timeline_view import (
     FILTERS,
     Filter,
@@ -32,7 +32,7 @@ from app.session.timeline_view import (
     waiting_steps,
 )
 from simulator.seats.requests import RunningCall
-from simulator.session.history import ToolError, ToolOutput
+from simulator.session.history import ToolCall, ToolError, ToolOutput
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -162,25 +162,31 @@ def _body(entry: HistoryEntry) -> None:
 def _ways(history: tuple[HistoryEntry, ...], place: int, simulation: Commanding | None) -> None:
     """Draw what can be done with a step."""
     with st.container(horizontal=True, gap="xsmall", key=f"ways_{place}"):
-        _another_way(history[place], place, simulation)
+        _another_way(history[place], place, history, simulation)
         _fail(history[place], place, history, simulation)
 
 
-def _another_way(entry: HistoryEntry, place: int, simulation: Commanding | None) -> None:
+def _another_way(
+    entry: HistoryEntry, place: int, history: tuple[HistoryEntry, ...], simulation: Commanding | None
+) -> None:
     """Draw the way back to this step; what comes after it stays as a branch of its own. None is there to go."""
     if simulation is None:
         return
+    fact = another_way_from(entry, simulation.journal)
+    gone = taken_back(fact, simulation.journal)
+    answered = {each.call_id for each in history if isinstance(each, (ToolOutput, ToolError))}
+    is_answer = isinstance(entry, (ToolCall, ToolOutput, ToolError)) and entry.call_id in answered
+    where = "where this call waits for its response" if is_answer else "to this step"
     # A callback is run before anything else: the click holds even where another part of the page, which looks again
     # in the same run, draws the whole page anew before this button's turn.
     st.button(
-        "Branch from here",
+        "Correct this answer" if is_answer else "Branch from here",
         key=f"another_way_{place}",
         type="tertiary",
         icon=":material/alt_route:",
-        help="Go back to this step and answer it differently. The steps after it are kept as a branch, and Redo "
-        "restores them. The agent's own callbacks, plugins and nodes run again. Tools and models do not.",
+        help=f"Goes back {where}.{_way_back(gone)} The agent's own callbacks, plugins and nodes run again. Tools and models do not.",
         on_click=_go_to,
-        args=(another_way_from(entry, simulation.journal),),
+        args=(fact, gone),
     )
 
 
@@ -208,8 +214,12 @@ def _fail_with(before: int, fact: int, call_id: str, tool: str, fault: str) -> N
     page_state.put("fail_call", [before, fact, call_id, tool, fault])
 
 
-def _go_to(fact: int) -> None:
-    page_state.put("go_to", fact)
+def _way_back(gone: str) -> str:
+    return f" Takes back {gone}. They are kept as a branch. Redo restores them, step by step." if gone else ""
+
+
+def _go_to(fact: int, gone: str) -> None:
+    page_state.put("go_to", [fact, gone])
 
 
 def _table(view: SimulationView, chosen: Filter, simulation: Commanding | None) -> None:

@@ -13,7 +13,7 @@ from app.live.player_names import PLAYERS
 from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
-from app.session.step_labels import step_words
+from app.session.step_labels import another_way_from, step_words, taken_back
 from simulator.runtime import Simulation
 from simulator.session.commands import GoOn, Redo
 from simulator.session.history import ToolError
@@ -99,14 +99,21 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     """The answer can be given otherwise; the page says who would give it, and lets them on a click; a turn as well as a call."""
     session.set_player("tool", "offline", wait=PATIENCE)
     before = _history(session)
+    session.set_rules([])
     tab = Tab(session.session.session_id)
     place = next(
         n for n, entry in reversed(list(enumerate(session.session.history))) if entry.type == "tool_output"
     )
-    tab.unfold(f"step_{place}").click(f"another_way_{place}")
+    tab.unfold(f"step_{place}")
+    gone = taken_back(another_way_from(session.session.history[place], session.journal), session.journal)
+    assert gone in tab.app.button(key=f"another_way_{place}").help
+    assert {"1 tool response", "1 rule change"} <= set(gone.split(", "))
+    tab.click(f"another_way_{place}")
+    assert gone in tab.words
     assert len(session.pending) == 1
     assert PLAYERS["offline"].name in tab.literal
     tab.click("go_on")
+    assert gone not in tab.words
     assert _history(session) == before
     assert not tab.has("go_on")
     place = len(session.session.history) - 1
