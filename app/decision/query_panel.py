@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
@@ -10,7 +11,7 @@ import streamlit as st
 from app.decision.golden_panel import golden_message
 from app.decision.held_message_panel import held_message
 from app.decision.request_panel import buttons, misfit_list, send_keys
-from app.forms.common_panel import pane, pane_head, place, problem
+from app.forms.common_panel import needed_state, pane, pane_head, place, problem
 from app.forms.field_widgets import problem_line
 from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal
@@ -25,8 +26,9 @@ from app.session.step_labels import query_said
 from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
 from simulator.branches.failed_turn import FailedStep
+from simulator.facts import TurnStarted
 from simulator.session.attached_files import message_of
-from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser
+from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser, Undo
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 
@@ -49,6 +51,8 @@ def query(
     schema: JsonObject | None,
     failed: FailedStep | None = None,
     golden: NextLines | None = None,
+    *,
+    needed: Sequence[str] = (),
 ) -> Asked | None:
     """Draw the pane; return the query that was sent.
 
@@ -58,6 +62,7 @@ def query(
         schema: What the agent expects, where it expects JSON.
         failed: The answer that ended the last turn with an error.
         golden: What the case does next that the session began with.
+        needed: The keys of the state without which the agent's turn fails.
     """
     if view.user.seat.ended:
         return over(view)
@@ -73,16 +78,43 @@ def query(
             asked: Asked | None = _after_failure(view, drafts, failed) or complete(view)
             asked = held_message(view) or asked
         kept = _kept(view, drafts)
-        asked = golden_message(kept, golden, _INPUTS.get(chosen, "")) or asked
+        with place():
+            state, again = _needed(kept, view, needed)
+        asked = golden_message(kept, golden, _INPUTS.get(chosen, "")) or again or asked
         if schema is not None:
             _expected(schema)
-            if chosen == "Form":
-                return _form(kept, schema) or asked
-        if chosen == "Text":
-            text, files = query_said(view.redoes)
-            before = text or _typed_for_the_turn_before(view, drafts)
-            return _text(kept, view, before, files) or asked
-        return _json(kept) or asked
+        sent = _sent(kept, view, drafts, schema if chosen == "Form" else None, as_text=chosen == "Text")
+    return sent.model_copy(update={"state_delta": state}) if sent and state else sent or asked
+
+
+def _sent(
+    kept: KeptInputs, view: SimulationView, drafts: UnsentTexts, schema: JsonObject | None, *, as_text: bool
+) -> Query | None:
+    if schema is not None:
+        return _form(kept, schema)
+    if as_text:
+        text, files = query_said(view.redoes)
+        return _text(kept, view, text or _typed_for_the_turn_before(view, drafts), files)
+    return _json(kept)
+
+
+def _needed(
+    kept: KeptInputs, view: SimulationView, needed: Sequence[str]
+) -> tuple[dict[str, str], Steps | None]:
+    """Draw what the agent's instruction needs and the state does not have; return what was typed, and the wish to try the failed turn with it."""
+    session, turn = view.session, view.undoes
+    missing = [key for key in needed if key not in session.current_state]
+    typed = needed_state(kept, missing, "Without them its turn fails. They are set with the message.")
+    state = {key: text for key, text in typed.items() if text}
+    if not missing or not isinstance(turn, TurnStarted) or session.turns[-1].error is None:
+        return state, None
+    again = st.button(
+        "Undo and send again",
+        key="send_again",
+        icon=":material/undo:",
+        help="Takes back the turn that failed, and sends its message with these values in the state",
+    )
+    return state, (Undo(), Query(message=dict(turn.message), state_delta=state)) if again else None
 
 
 def _kept(view: SimulationView, drafts: UnsentTexts) -> KeptInputs:

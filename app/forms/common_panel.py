@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
+from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
 from simulator.session.attached_files import AttachedFile
@@ -38,6 +39,21 @@ def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
         st.markdown(f"**{title}**", width="content")
         st.space("stretch")
         return views(f"{title}: view", options, key)
+
+
+def needed_state(kept: KeptInputs, keys: Sequence[str], otherwise: str) -> dict[str, str]:
+    """Draw a field for each key of the state that the agent's instruction needs; return what they hold. `otherwise` says what happens without."""
+    typed = {
+        key: st.text_input(
+            f"Needed by the agent: {safe_label(key, 40)}",
+            key=kept.widget(f"start_state_{slug(key)}", ""),
+            on_change="ignore",
+        )
+        for key in keys
+    }
+    if keys:
+        st.caption(f"The agent's instruction contains these keys of the state. {otherwise}")
+    return {key: text or "" for key, text in typed.items()}
 
 
 def page_head(name: str, session: str, shown: Badge, key: str, *, back_help: str | None = None) -> bool:

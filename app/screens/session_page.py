@@ -59,6 +59,7 @@ from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
 from simulator.branches.failed_turn import failed_step
 from simulator.facts import ToolAnswered
+from simulator.kernel.kernel_agent import needs_of
 from simulator.session.commands import MoveHead, Redo, Undo
 
 if TYPE_CHECKING:
@@ -257,7 +258,8 @@ def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
     golden = script_play.golden_of(live)
     if idle:
         failed = failed_step(live.simulation.journal)
-        return query(view, live.drafts, live.directory.input_schema, failed, golden)
+        needed = needs_of(live.config).certain
+        return query(view, live.drafts, live.directory.input_schema, failed, golden, needed=needed)
     around = surroundings(live.simulation, view, lambda: unreachable(live.config), golden)
     return decision_panel(view, live.drafts, around)
 

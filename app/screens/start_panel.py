@@ -17,7 +17,7 @@ from app.agents.interpreter_panel import ChoosePython, PythonChoice, interpreter
 from app.agents.processes_panel import RestartProcess, agent_processes_panel
 from app.agents.scenario_start import ScenarioStart
 from app.agents.scenario_start_panel import scenario_start
-from app.forms.common_panel import place, problem
+from app.forms.common_panel import needed_state, place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import attach, attached
 from app.forms.widget_store import DraftStore, KeptInputs, slug
@@ -331,28 +331,14 @@ def _examples(kept: KeptInputs, chosen: AgentEntry) -> None:
             )
 
 
-def _needed_state(kept: KeptInputs, keys: Sequence[str]) -> dict[str, str]:
-    """Draw a field for each key of the state that the agent's instruction needs; return what they hold."""
-    with place():
-        typed = {
-            key: st.text_input(
-                f"Needed by the agent: {safe_label(key, 40)}",
-                key=kept.widget(f"start_state_{slug(key)}", ""),
-                on_change="ignore",
-            )
-            for key in keys
-        }
-        if keys:
-            st.caption(
-                "The agent's instruction contains these keys of the state. Without a value here or in the initial state, the first "
-                "message fails before the model is called."
-            )
-    return {key: text or "" for key, text in typed.items()}
-
-
 def _settings(kept: KeptInputs, needed: Sequence[str]) -> dict[str, Any] | None:
     """Draw the settings once somebody looks, as a browser takes long to load lists; return what they are, None where a file cannot be used."""
-    state = _needed_state(kept, needed)
+    with place():
+        state = needed_state(
+            kept,
+            needed,
+            "Without a value here or in the initial state, the first message fails before the model is called.",
+        )
     typed = {name: str(kept.value(key, first)) for name, (key, first) in _TYPED.items()}
     # What was typed there and kept counts, so that it is seen.
     st.session_state.setdefault(

@@ -23,6 +23,7 @@ from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
 from simulator.agents.placeholder_credentials import VARIABLE
 from simulator.facts import SessionOpened
+from simulator.session.adk_event_fields import message_text
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.editing.editing_sets import write_set
@@ -231,7 +232,7 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
 def test_what_the_instruction_needs_of_the_state_is_asked_for(own_agents: Path) -> None:
     """A field for each key, and none for what may be missing; a text is in the state of the session, and an empty one is not.
 
-    What was typed is there again after a refresh.
+    What was typed is there again after a refresh. A session that lacks one asks for it, and sends what failed without it again.
     """
     code = (WORKING % "Asks.").replace("Help.", "You help {clerk_name} of {desk}. {note?}")
     (own_agents / "asker" / "agent.py").write_text(code)
@@ -247,6 +248,15 @@ def test_what_the_instruction_needs_of_the_state_is_asked_for(own_agents: Path) 
     again.fill(QUERY_KEY, "").click("start_session")
     (live,) = registry().newest_first()
     assert live.simulation.session.initial_state == {"clerk_name": "Ada"}
+    assert again.keys("start_state_clerk") == []
+    again.fill("query_text_", "Who is there?").click("query_send").run()
+    (turn,) = live.simulation.session.turns
+    assert turn.error is not None
+    again.fill("start_state_desk_", "Oslo").click("send_again").run()
+    (turn,) = live.simulation.session.turns
+    assert (turn.error, turn.state_delta) == (None, {"desk": "Oslo"})
+    assert message_text(turn.message) == "Who is there?"
+    assert again.keys("start_state_") == []
 
 
 def test_an_agent_that_asks_for_credentials_is_loaded_with_placeholders(
