@@ -190,11 +190,16 @@ def _agents(shown: ShownStart) -> StartCommand | None:
             return TryAgain()
     if not entries:
         st.caption("No agents yet. Start the studio with a folder of agents:")
-        st.code(literal(studio_line("--agents-dir", "path/to/agents")), language="bash")
+        st.code(literal(_line("--agents-dir", "path/to/agents")), language="bash")
         return None
     clicked = agent_list(entries, chosen.name if chosen else None, shown.slow, shown.pythons)
     _own_agents()
     return clicked
+
+
+def _line(*options: str) -> str:
+    """Return the command that starts this studio again, at the same address."""
+    return studio_line(*options, "--port", str(st.get_option("server.port")))
 
 
 def _own_agents() -> None:
@@ -204,17 +209,17 @@ def _own_agents() -> None:
         return
     with body:
         st.caption(
-            "Start the studio with a folder in ADK's layout, or with a Python file that lists "
-            "`SimulatedAgentConfig` objects:"
+            "The folder of agents is chosen when the studio starts. Stop the studio, and start it with a folder in ADK's "
+            "layout, or with a Python file that lists `SimulatedAgentConfig` objects."
         )
-        st.code(literal(studio_line("--agents-dir", "path/to/agents")), language="bash", wrap_lines=True)
-        st.code(literal(studio_line("--agents", "my_agents.py")), language="bash", wrap_lines=True)
+        st.code(literal(_line("--agents-dir", "path/to/agents")), language="bash", wrap_lines=True)
+        st.code(literal(_line("--agents", "my_agents.py")), language="bash", wrap_lines=True)
         st.caption(
             "Each agent runs in its own process. It uses its project's Python environment (`.venv`) if there is "
             "one, otherwise the studio's. To use another Python:"
         )
         st.code(
-            literal(studio_line("--agents-dir", "path/to/agents", "--python", "path/to/python")),
+            literal(_line("--agents-dir", "path/to/agents", "--python", "path/to/python")),
             language="bash",
             wrap_lines=True,
         )

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
 from app.live import agent_catalogue
 from app.live.agent_catalogue import catalogue
@@ -300,6 +301,7 @@ def test_what_is_missing_is_told_with_the_commands_for_own_agents(options: pytes
     lines = [shlex.split(each.value) for each in gone.app.code]
     assert {Path(program).is_file() for program, *_ in lines} == {True}
     assert [words[1] for words in lines] == ["studio"] * 3
+    assert [words[-2:] for words in lines] == [["--port", str(st.get_option("server.port"))]] * 3
     for words in lines:
         with pytest.raises(ValueError, match=r"path/to/agents|my_agents"):
             studio_command(words[2:])
