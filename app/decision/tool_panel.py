@@ -41,6 +41,7 @@ from app.session.page_commands import Asked
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest, same
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
@@ -99,9 +100,8 @@ def tool_decision(
     if real:
         return RunReal(key=inputs.request.key)
     if fault:
-        return FailCall(
-            key=inputs.request.key, rule=rule_of(fault, inputs.request.tool_name), outcome=_changeable(inputs)
-        )
+        rule, (outcome, effects) = rule_of(fault, inputs.request.tool_name), _changeable(inputs)
+        return FailCall(key=inputs.request.key, rule=rule, outcome=outcome, effects=effects)
     sent = insists or ((clicked or at_once) and not _is_held(inputs))
     return (_answer(inputs, despite=insists) if sent else None) or other or asked
 
@@ -195,13 +195,13 @@ def _is_ready(inputs: ToolInputs) -> bool:
     return True
 
 
-def _changeable(inputs: ToolInputs) -> Outcome | None:
-    """Return the response in the inputs, which a fault can change; None where there is none."""
+def _changeable(inputs: ToolInputs) -> tuple[Outcome | None, ToolEffects]:
+    """Return the response in the inputs, which a fault can change or delay, and what the call does besides; None where there is none."""
     try:
-        outcome = inputs.outcome()
+        outcome, effects = inputs.outcome(), inputs.effects()
     except NotReadyError:
-        return None
-    return outcome if isinstance(outcome, (Returned, Failed)) else None
+        return None, NO_EFFECTS
+    return outcome if isinstance(outcome, (Returned, Failed)) else None, effects
 
 
 def _buttons(inputs: ToolInputs, *, tried: bool) -> tuple[bool, bool, str]:
@@ -212,8 +212,8 @@ def _buttons(inputs: ToolInputs, *, tried: bool) -> tuple[bool, bool, str]:
         real = run_for_real(kept, "tool", _WARNING)
         fault_menu(
             kept.key("menu"),
-            changes=_changeable(inputs) is not None,
-            help_="Answer this call with a fault, once. No rule is added.",
+            changes=_changeable(inputs)[0] is not None,
+            help_="Answer this call with a fault, once, or let your response come late. No rule is added.",
             on_pick=_pick_fault,
             args=(kept,),
         )

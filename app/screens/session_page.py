@@ -58,6 +58,7 @@ from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
 from simulator.branches.failed_turn import failed_step
+from simulator.environment.call_effects import NO_EFFECTS
 from simulator.facts import ToolAnswered
 from simulator.kernel.kernel_agent import needs_of
 from simulator.session.commands import MoveHead, Redo, Undo
@@ -220,14 +221,16 @@ def _go_back(live: LiveSession) -> None:
     if failing is not None:
         page_state.put("fail_call", None)
         before, fact, call_id, tool, fault = failing
-        answered = live.simulation.journal.fact(int(fact))
+        found = live.simulation.journal.fact(int(fact))
+        answered = found if isinstance(found, ToolAnswered) else None
         _act(
             live,
             FailPastCall(
                 before=int(before),
                 call_id=call_id,
                 rule=rule_of(fault, tool),
-                outcome=answered.outcome if isinstance(answered, ToolAnswered) else None,
+                outcome=answered.outcome if answered else None,
+                effects=answered.effects if answered else NO_EFFECTS,
             ),
         )
 

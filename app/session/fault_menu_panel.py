@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.forms.safe_labels import safe_label
 from simulator.environment.injection.fault_library import Fault, faults, search
-from simulator.environment.injection.rule_effects import OF_ONE_CALL
+from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
 
 USUAL = (
@@ -46,7 +46,7 @@ def _fits(rule: InjectionRule, *, changes: bool) -> bool:
     """Leave out what depends on other calls, or answers none by itself."""
     effect = rule.effect.kind
     is_always = rule.probability >= 1 and rule.when is None and rule.match_args is None
-    return is_always and effect in OF_ONE_CALL and (changes or effect != "distort")
+    return is_always and effect in OF_ONE_CALL and (changes or effect not in OF_A_RESPONSE)
 
 
 def fault_menu(
@@ -61,7 +61,7 @@ def fault_menu(
 
     Args:
         key: The end of its widgets' keys.
-        changes: Whether there is a response that a fault can change.
+        changes: Whether there is a response that a fault can change or delay.
         help_: What happens on a choice.
         on_pick: Is called with `args` and the fault's name.
         args: What it is given first.

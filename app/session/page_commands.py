@@ -17,6 +17,7 @@ from app.live.upload_quota import check_attached
 from app.session.page_state import View
 from app.session.stale_clicks import check_seen
 from simulator.base.frozen_value import Value
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.facts import Outcome
@@ -182,6 +183,7 @@ class FailPastCall(PageWork):
         call_id: The call.
         rule: What the fault does.
         outcome: The answer that the call had.
+        effects: What the call did besides.
     """
 
     is_of_step = True
@@ -189,6 +191,7 @@ class FailPastCall(PageWork):
     call_id: str
     rule: InjectionRule
     outcome: Outcome | None = None
+    effects: ToolEffects = NO_EFFECTS
 
     @override
     def carry_out(self, simulation: Commanding) -> None:
@@ -199,7 +202,8 @@ class FailPastCall(PageWork):
             raise ValueError(
                 "The session went back, but this call is not waiting yet. Use Fail this call once it waits."
             )
-        simulation.send(FailCall(key=key, rule=self.rule, outcome=self.outcome), AT_ONCE)
+        fail = FailCall(key=key, rule=self.rule, outcome=self.outcome, effects=self.effects)
+        simulation.send(fail, AT_ONCE)
 
 
 def with_tool(settings: EnvironmentSettings, name: str, **changes: Any) -> dict[str, ToolSettings]:

@@ -180,9 +180,7 @@ _DOES: Mapping[type[Command], _Does] = {
     commands.Complete: lambda engine, asked: user_player.end(engine, over=asked.over),
     commands.AnswerRequest: _answer,
     commands.RunReal: lambda engine, asked: simulation_commands.run_real(engine, asked.key),
-    commands.FailCall: lambda engine, asked: simulation_commands.inject(
-        engine, asked.key, asked.rule, asked.outcome
-    ),
+    commands.FailCall: simulation_commands.inject,
     commands.AskForDraft: lambda engine, asked: draft_requests.ask_for_draft(engine, asked.key),
     commands.StopDrafting: lambda engine, asked: draft_requests.stop_drafting(engine, asked.key),
     commands.DrawAgain: lambda engine, asked: draft_requests.draw_again(engine, asked.key),

@@ -10,10 +10,9 @@ from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
 from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
-from simulator.environment.injection.rule_effects import OF_ONE_CALL
-from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
 from simulator.environment.schema.schema_checks import misfit_calls
-from simulator.facts import Answered, Deferred, Outcome, Returned, SeatChanged, ToolEffects
+from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffects
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.errors import SimulationError
@@ -29,6 +28,7 @@ from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import OpenCall, SimulationSession
+from simulator.session.commands import FailCall
 from simulator.session.fact_entries import message_responses
 
 _LOG = logging.getLogger(__name__)
@@ -164,9 +164,7 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
     answer_ = given if isinstance(given, ToolAnswer) else _plain_answer(engine, waiting, taken(given))
     if answer_ is given:
         taken(getattr(given.outcome, "value", None))
-    effects = ToolEffects(
-        state_delta=taken(answer_.state_delta), actions=checked_actions(taken(answer_.actions))
-    )
+    effects = _checked(answer_)
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
         raise SimulationError(f"{waiting.name} is not long-running, so its response cannot come later")
     outcome = answer_.outcome
@@ -258,22 +256,27 @@ async def run_real(engine: Engine, key: str) -> None:
     engine.changed()
 
 
-async def inject(engine: Engine, key: str, rule: InjectionRule, given: Outcome | None) -> None:
-    """Let one rule answer one pending tool call, or change the response that is `given`.
+def _checked(given: ToolAnswer | ToolEffects) -> ToolEffects:
+    """Return what a person lets a call do besides: changes of the state, and actions that ADK knows."""
+    return ToolEffects(state_delta=taken(given.state_delta), actions=checked_actions(taken(given.actions)))
+
+
+async def inject(engine: Engine, asked: FailCall) -> None:
+    """Let one rule answer one pending tool call, or change or delay the response that is given.
 
     Raises:
         SimulationError: The request is unknown, answered or no tool call, or the rule cannot answer a single call.
     """
-    waiting, answering = _open_request(engine, key), engine.answering
+    rule, waiting, answering = asked.rule, _open_request(engine, asked.key), engine.answering
     if answering is None:
         raise SimulationError("no turn is running")
     if not isinstance(waiting.call, ToolBoundaryCall):
         raise SimulationError(f"{waiting.name} is no tool, so no fault can answer it")
     if rule.effect.kind not in OF_ONE_CALL:
         raise SimulationError(f"{rule.rule_id} does not answer a single call")
-    if rule.effect.kind == "distort" and given is None:
-        raise SimulationError(f"{rule.rule_id} changes a response: write one first")
-    answering.inject(waiting, rule, given)
+    if rule.effect.kind in OF_A_RESPONSE and asked.outcome is None:
+        raise SimulationError(f"{rule.rule_id} changes or delays a response: write one first")
+    answering.inject(waiting, rule, asked.outcome, _checked(asked.effects))
     engine.changed()
 
 

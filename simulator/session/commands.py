@@ -12,6 +12,7 @@ from pydantic import Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall
@@ -118,11 +119,15 @@ class RunReal(Command):
 
 
 class FailCall(Command):
-    """Let one fault answer a call that waits, or change its `outcome`: this call alone, whatever rules there are."""
+    """Let one fault answer a call that waits, or change or delay its `outcome`: this call alone, whatever rules there are.
+
+    `effects` are what the call does besides, where the fault leaves it its `outcome`.
+    """
 
     key: str
     rule: InjectionRule
     outcome: Outcome | None = None
+    effects: ToolEffects = NO_EFFECTS
 
 
 class AskForDraft(Setting):

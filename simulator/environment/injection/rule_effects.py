@@ -172,5 +172,8 @@ Effect: TypeAlias = Annotated[
 LETS_GO_ON = ("delay", "distort", "lose")
 """Kinds of effects after which the rules that follow, or else the tool's player, answer the call."""
 
-OF_ONE_CALL = ("error", "response", "sequence", "raise", "hang", "distort")
+OF_A_RESPONSE = ("delay", "distort")
+"""Kinds of effects of one call that need a response, which comes late or is changed."""
+
+OF_ONE_CALL = ("error", "response", "sequence", "raise", "hang", *OF_A_RESPONSE)
 """Kinds of effects that a person can let answer one call: a lost response has to reach the world, and the others do not answer."""

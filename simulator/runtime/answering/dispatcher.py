@@ -27,6 +27,7 @@ from typing import Any
 
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
+from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.facts import (
     Answered,
@@ -237,14 +238,22 @@ class SessionAnswering:
         return rule is not None
 
     def inject(
-        self, waiting: WaitingRequest[ToolBoundaryCall], rule: InjectionRule, given: Outcome | None
+        self,
+        waiting: WaitingRequest[ToolBoundaryCall],
+        rule: InjectionRule,
+        given: Outcome | None,
+        effects: ToolEffects,
     ) -> None:
-        """Let one rule, which a person has chosen for this call alone, answer it, or change what is `given`."""
+        """Let one rule, which a person has chosen for this call alone, answer it, or change or delay what is `given`."""
         waiting.for_person = False
-        self.start(waiting, self._by_one(waiting, rule, given))
+        self.start(waiting, self._by_one(waiting, rule, given, effects))
 
     async def _by_one(
-        self, waiting: WaitingRequest[ToolBoundaryCall], rule: InjectionRule, given: Outcome | None
+        self,
+        waiting: WaitingRequest[ToolBoundaryCall],
+        rule: InjectionRule,
+        given: Outcome | None,
+        effects: ToolEffects,
     ) -> None:
         judged, rules = waiting.firing, self.pipeline.rules
         seed = f"{rules.seed}/{waiting.key}"
@@ -261,7 +270,14 @@ class SessionAnswering:
             waiting.firing = judged
         # Nobody but the person is named: so it is their step, and no rule of the session's.
         await self._release_made(
-            waiting, AuthoredAnswer(outcome, "injected", None, (rule.label or rule.rule_id, *notes))
+            waiting,
+            AuthoredAnswer(
+                outcome,
+                "injected",
+                None,
+                (rule.label or rule.rule_id, *notes),
+                effects=effects if made is None else NO_EFFECTS,
+            ),
         )
 
     # ------------------------------------------------------------ the agent's own model

@@ -12,7 +12,12 @@ from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
 from simulator.environment.injection.realized_effects import Answering, answered, latency_of
 from simulator.environment.injection.rule_draws import DrawStreams
-from simulator.environment.injection.rule_effects import DistortEffect, LoseEffect, RaiseEffect
+from simulator.environment.injection.rule_effects import (
+    OF_A_RESPONSE,
+    DistortEffect,
+    LoseEffect,
+    RaiseEffect,
+)
 from simulator.environment.injection.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
 from simulator.facts import Failed, Outcome, Provenance, Raised, Returned
 from simulator.runtime.adk.codec import SimulatedToolError, made_error
@@ -197,7 +202,7 @@ def of_one(rule: InjectionRule, seed: str, words: Mapping[str, str]) -> Firing:
         seed: Where its chance comes from.
         words: What hostile texts may name.
     """
-    if isinstance(rule.effect, DistortEffect):
+    if rule.effect.kind in OF_A_RESPONSE:
         return Firing(modifiers=(rule,), seed=seed, words=words)
     return Firing(rule=rule, seed=seed, words=words)
 

@@ -31,13 +31,14 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import Effect, InjectionRule
-from simulator.facts import Failed, Returned, ToolAnswered
+from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.scripts import Script, play_script, script_of
 from simulator.scripts.script_lines import ToolMove
 from simulator.session import SessionState
+from simulator.session.commands import FailCall
 from tests.simulator.runtime.answering.going import answers_of, going, sources
 from tests.simulator.runtime.desk import asked, other, response_of, waits_noted
 from tests.simulator.runtime.stage import (
@@ -500,7 +501,7 @@ def test_a_fault_changes_the_response_that_is_given_or_is_refused() -> None:
     with two_calls() as simulation:
         (request, _) = simulation.pending
         for name, words in (
-            ("latency_fixed", "single call"),
+            ("latency_fixed", "write one first"),
             ("ambiguous_timeout", "single call"),
             ("ask", "single call"),
             ("distort_wrong_type", "write one first"),
@@ -513,3 +514,11 @@ def test_a_fault_changes_the_response_that_is_given_or_is_refused() -> None:
         (fact,) = tool_facts(simulation)
         assert fact.outcome != given
         assert len(fact.provenance.notes) > 1
+        late = fault("latency_fixed").model_copy(update={"latency_seconds": 0.01})
+        (request,) = simulation.pending
+        effects = ToolEffects(state_delta={"found": True})
+        asked = FailCall(key=request.key, rule=late, outcome=given, effects=effects)
+        simulation.send(asked, PATIENCE)
+        (_, fact) = tool_facts(simulation)
+        assert (fact.outcome, fact.effects) == (given, effects)
+        assert fact.provenance.notes[0] == late.label
