@@ -245,7 +245,7 @@ def _proposed(inputs: ToolInputs, proposed: ToolEffects, title: str) -> None:
     """Draw each effect with a switch that leaves it out; a value of the state is edited as JSON."""
     if proposed.written:
         st.markdown(f"**{title}**")
-        st.caption("From the tool's code. Switch off what this call does not do.")
+        st.caption(f"{inputs.proposed_from}. Switch off what this call does not do.")
     for name, value in proposed.state_delta.items():
         with st.container(horizontal=True, gap="small", vertical_alignment="top"):
             key = inputs.kept.widget(kept_name(name), initial=True)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from app.decision.tool_answer import (
+    CHOSEN,
     FIRST_CODE,
     FIRST_EXCEPTION,
     FIRST_MESSAGE,
@@ -51,6 +52,7 @@ def _cut(line: str) -> str:
 def choose(inputs: ToolInputs, candidate: Candidate) -> None:
     """Put a candidate into the inputs; an error goes where errors are written. Only in a callback, as all of these."""
     kept = inputs.kept
+    kept.put(CHOSEN, candidate.label)
     match candidate.kind:
         case "error" if isinstance(candidate.value, dict):
             set_aside(inputs)
@@ -105,6 +107,7 @@ def put_value(inputs: ToolInputs, value: JsonValue) -> None:
 def take_draft(inputs: ToolInputs) -> None:
     """Take the draft as it is now in place of what was typed."""
     set_aside(inputs)
+    inputs.kept.put(CHOSEN, None)
     inputs.kept.put("mode", "Response")
     inputs.kept.put("response", inputs.draft_text)
     inputs.kept.put("offered", inputs.draft_text)

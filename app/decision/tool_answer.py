@@ -37,6 +37,9 @@ Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
 ARE_RIGHT = "are_right"
 """The name of the input with which a person vouches for the values that a draft has no source for."""
 
+CHOSEN = "chosen"
+"""The name of the input that has the label of the candidate that was chosen last."""
+
 FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
@@ -249,12 +252,35 @@ class ToolInputs:
             return self.request.draft_effects if self.mode == "Response" else NO_EFFECTS
         return self._proposed(outcome, self._offer(outcome))
 
+    @property
+    def proposed_from(self) -> str:
+        """In words where it comes from what is proposed besides the response."""
+        offer = self.offer()
+        if offer is self.golden and offer is not None and self.proposed() is offer.effects:
+            return "From the golden" + (f": {offer.title.lower()}" if offer.label != "golden" else "")
+        first = next(iter(self.request.candidates), None) if offer is None else offer
+        is_of_draft = first is not None and not first.by_code and self.request.draft_by == "offline"
+        return "From the draft" if is_of_draft else "From the tool's code"
+
     def _proposed(self, outcome: Outcome, offer: Candidate | None) -> ToolEffects:
-        is_golden = offer is not None and offer is self.golden
-        if offer is not None and (offer.effects.written if is_golden else not self._is_draft(outcome)):
+        if offer is not None and (self._is_golden(offer) if self._is_draft(outcome) else self._does(offer)):
             return offer.effects
         is_like_draft = _reports_error(seen_of(outcome)) is _reports_error(self.request.draft)
         return self.request.draft_effects if is_like_draft and self.mode == "Response" else NO_EFFECTS
+
+    def _does(self, offer: Candidate) -> bool:
+        """Return whether a candidate tells what is done besides: a golden without a recording does not."""
+        return offer is not self.golden or bool(offer.effects.written)
+
+    def _is_golden(self, offer: Candidate) -> bool:
+        """Return whether an answer as the draft does what the golden did: it was recorded for this call, and the code does nothing else, or it was chosen."""
+        if offer is not self.golden or offer.label != "golden" or not offer.effects.written:
+            return False
+        then, now = offer.effects, self.request.draft_effects
+        is_as_now = same({**then.state_delta, **now.state_delta}, then.state_delta) and same(
+            {**then.actions, **now.actions}, then.actions
+        )
+        return is_as_now or self.kept.value(CHOSEN) == offer.label
 
     def effects(self) -> ToolEffects:
         """Return what the call does besides: what is proposed and not left out, and what was typed.
@@ -395,7 +421,12 @@ class ToolInputs:
         is_draft = self._is_draft(outcome)
         if is_changed and (is_draft or offer is not None):
             return "edited", (), None
-        if offer is not None and offer.label == "golden":
+        is_golden = offer is not None and offer.label == "golden"
+        if (
+            offer is not None
+            and is_golden
+            and (not is_draft or self._is_golden(offer) or not self._does(offer))
+        ):
             return "written", (), BY_SCRIPT  # as if its script had played this line
         if is_draft:
             return "generated", self.request.draft_from, None

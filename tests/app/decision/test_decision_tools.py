@@ -534,6 +534,35 @@ def test_what_the_golden_responds_is_given_with_all_that_it_does(line: dict[str,
         assert not [name for name in page.names() if "golden" in name]
 
 
+@pytest.mark.parametrize(
+    ("customer", "items", "clicks", "given", "said"),
+    [
+        ("C-9", 2, [], BOTH, "From the tool's code"),
+        ("C-9", 2, ["golden_edit"], BOTH, "From the tool's code"),
+        ("C-9", 3, ["golden_edit"], "golden", "From the golden: recorded for other arguments"),
+        ("C-7", 2, [], BOTH, "From the tool's code"),
+        ("C-7", 2, ["golden_edit"], "golden", "From the golden."),
+        ("C-7", 2, ["golden_edit", "reset_"], BOTH, "From the tool's code"),
+    ],
+)
+def test_what_the_code_does_now_is_proposed_and_not_what_it_did_for_the_golden(
+    customer: str, items: int, clicks: list[str], given: Any, said: str
+) -> None:
+    """The golden stored no cart. What it did is proposed where its response is chosen for its own call, or where no code gives it, and is said to be its own."""
+    move = {"tool": "load_cart", "args": {"customer_id": customer}, "returns": {"items": items}}
+    done = {"customer": customer}
+    golden = Script.model_validate({"turns": [{"say": "go", "moves": [{**move, "state_delta": done}]}]})
+    with loading("C-7") as simulation:
+        page = Deciding(simulation, golden=golden)
+        for each in clicks:
+            page.press(each)
+        assert said in page.shown()
+        page.press("accept_")
+        wanted = ToolEffects(state_delta=done) if given == "golden" else given
+        assert answers(simulation)[0].effects == wanted
+        assert (answers(simulation)[0].provenance.by == "script") == (given == "golden" and customer == "C-7")
+
+
 @pytest.mark.parametrize("named", ["say_again", "find_order"])
 def test_the_response_of_a_tool_that_is_gone_is_offered_for_the_call_in_its_place(named: str) -> None:
     """It says of which tool it is; where the agent still has that one, nothing of it is offered."""
