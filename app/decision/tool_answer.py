@@ -15,6 +15,7 @@ from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, slug
+from app.session.provenance_labels import CANDIDATE
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import is_error
@@ -431,7 +432,7 @@ class ToolInputs:
         if is_draft:
             return "generated", self.request.draft_from, None
         if offer is not None:
-            return "generated", (f"{offer.title}: {offer.why}",), None
+            return "generated", (f"{CANDIDATE}{offer.title}: {offer.why}",), None
         is_edited = self.mode == "Response" and self.style != "Text" and self.request.draft is not None
         return ("edited" if is_edited else "written"), (), None
 

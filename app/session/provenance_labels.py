@@ -16,6 +16,8 @@ Word: TypeAlias = tuple[str, Color]
 """A safe text for a badge, and its colour."""
 
 OFFLINE = "offline"
+CANDIDATE = "Candidate: "
+"""What the note of an answer begins with that is a candidate other than the draft; its title follows."""
 BLANKS = "Blanks: nothing is known of these places"
 UNCERTAIN = "Uncertain values: no source gave them"
 RIGHT = "These values are right"
@@ -44,6 +46,10 @@ def author(provenance: Provenance | None) -> Word | None:
         return safe_label(by, _LONGEST), color
     if provenance.source == "generated" and by:
         return ("draft, automatic", "gray") if by == OFFLINE else (f"by {safe_label(by, _LONGEST)}", "violet")
+    chosen = provenance.notes[0] if provenance.source == "generated" and provenance.notes else ""
+    if chosen.startswith(CANDIDATE):
+        title = chosen.removeprefix(CANDIDATE).partition(": ")[0]
+        return f"candidate accepted: {safe_label(title, _LONGEST)}", color
     if by and provenance.source in {"injected", "recorded"}:
         text = f"{text} by {safe_label(by, _LONGEST)}" if provenance.source == "injected" else text
     return text, color

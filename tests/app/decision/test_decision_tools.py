@@ -15,10 +15,12 @@ from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.unsent_texts import UnsentTexts
+from app.session.timeline_view import step_badges
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script
 from simulator.scripts.script_lines import ToolMove
 from simulator.session.attached_files import files_in
+from simulator.session.history import ToolOutput
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
@@ -460,7 +462,7 @@ def test_a_chosen_answer_stands_in_the_editor_with_what_differs() -> None:
         (fact,) = answers(simulation)
         assert fact.outcome == Returned(value=edge.value)
         assert fact.provenance.source == "generated"
-        assert fact.provenance.notes == (f"{edge.title}: {edge.why}",)
+        assert fact.provenance.notes == (f"Candidate: {edge.title}: {edge.why}",)
 
 
 def test_what_was_typed_is_brought_back() -> None:
@@ -480,6 +482,9 @@ def test_what_was_typed_is_brought_back() -> None:
         draft = first(simulation).draft
         assert page.press("choose_edge").press("choose_expected").press("accept_").problems == []
         assert answers(simulation)[1].outcome == Returned(value=draft)
+        given = [entry for entry in simulation.session.history if isinstance(entry, ToolOutput)]
+        words = [badge.text for entry in given for badge in step_badges(entry)]
+        assert words == [f"candidate accepted: {empty.title}", "draft accepted"]
 
 
 def test_a_candidate_of_another_kind_says_so_and_leads_back() -> None:
