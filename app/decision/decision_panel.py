@@ -93,7 +93,7 @@ def _draw(
         case ToolRequest():
             tool = tool_inputs(drafts, thing, around.golden, around.tools)
             with head:
-                choice(tool.kept, "mode", "How to answer", tool.modes)
+                choice(tool.kept, "mode", "How to answer", tool.modes, first=tool.mode)
             with place():
                 answered_beside(view, thing)
             return tool_decision(tool, around, view.session.history)

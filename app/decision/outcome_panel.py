@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from app.decision.request_panel import choice, editor, json_line, misfit_list, not_ready
 from app.decision.tool_answer import (
     FIRST_CODE,
-    FIRST_EXCEPTION,
     FIRST_MESSAGE,
     NotReadyError,
     ToolInputs,
@@ -26,6 +25,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import KeptInputs
 from app.session.page_fragments import fragment
+from simulator.base.json_values import canonical
 from simulator.environment.call_effects import ToolEffects
 from simulator.facts import Failed, Raised, RaisedError, Returned
 
@@ -159,16 +159,20 @@ def exception_inputs(inputs: ToolInputs) -> None:
     st.caption(
         "The tool raises an exception. An error handler of the agent can respond instead. Without one, the turn ends."
     )
-    known = str(kept.value("exception_type", FIRST_EXCEPTION) or "")
+    if inputs.expected_exception:
+        has_enum = '"enum":' in canonical(inputs.request.parameters)
+        why = "The tool's code raises this exception for these arguments."
+        st.caption(f"{why} ADK passes the value of an enum as text." if has_enum else why)
+    known, message = inputs.exception
     options = _EXCEPTIONS if known in _EXCEPTIONS or not known else (known, *_EXCEPTIONS)
     st.selectbox(
         "Type",
         options,
-        key=kept.widget("exception_type", FIRST_EXCEPTION),
+        key=kept.widget("exception_type", known),
         accept_new_options=True,
         help="A built-in exception, or module:Name of a class that the agent's code has loaded",
     )
-    editor(kept, "exception_message", "Message", fewest=3)
+    editor(kept, "exception_message", "Message", message, fewest=3)
     _live_preview(inputs)
 
 

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from app.decision.tool_answer import (
     CHOSEN,
     FIRST_CODE,
-    FIRST_EXCEPTION,
     FIRST_MESSAGE,
     Mode,
     NotReadyError,
@@ -108,7 +107,7 @@ def take_draft(inputs: ToolInputs) -> None:
     """Take the draft as it is now in place of what was typed."""
     set_aside(inputs)
     inputs.kept.put(CHOSEN, None)
-    inputs.kept.put("mode", "Response")
+    inputs.kept.put("mode", None)
     inputs.kept.put("response", inputs.draft_text)
     inputs.kept.put("offered", inputs.draft_text)
 
@@ -149,8 +148,10 @@ def is_own(inputs: ToolInputs) -> bool:
     """Return whether the inputs hold what somebody typed, and no draft, candidate or first setting."""
     if inputs.offer() is not None:
         return False
-    if inputs.mode == "Exception" or (inputs.mode == "Response" and inputs.style == "Text"):
-        return bool(inputs.kept.value("exception_message" if inputs.mode == "Exception" else "response_text"))
+    if inputs.mode == "Exception":
+        return bool(inputs.exception[1])
+    if inputs.mode == "Response" and inputs.style == "Text":
+        return bool(inputs.kept.value("response_text"))
     try:
         inputs.outcome()
     except NotReadyError:
@@ -175,8 +176,8 @@ def _held(inputs: ToolInputs) -> JsonObject:
         "error_message": value("error_message", FIRST_MESSAGE),
         "error_shape": value("error_shape"),
         "error_own": value("error_own", initial=True),
-        "exception_type": value("exception_type", FIRST_EXCEPTION),
-        "exception_message": value("exception_message", "") or "",
+        "exception_type": inputs.exception[0],
+        "exception_message": inputs.exception[1],
     }
 
 

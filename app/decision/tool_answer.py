@@ -145,8 +145,24 @@ class ToolInputs:
     @property
     def mode(self) -> Mode:
         """How the call is answered."""
-        chosen = self.kept.value("mode")
+        chosen = self.kept.value("mode") or ("Exception" if self.expected_exception else None)
         return next((mode for mode in self.modes if mode == chosen), self.modes[0])
+
+    @property
+    def expected_exception(self) -> Candidate | None:
+        """The exception that the tool's code raises for these arguments, and that the draft tells of; None where it is none."""
+        first = next(iter(self.request.candidates), None)
+        is_draft = first is not None and first.kind == "exception" and same(first.value, self.request.draft)
+        return first if is_draft else None
+
+    @property
+    def exception(self) -> tuple[str, str]:
+        """The type and the message of the exception in the inputs: until somebody changes them those that the code raises."""
+        expected, value = self.expected_exception, self.kept.value
+        kind, words = (
+            (str(expected.error_code), expected.error_message) if expected else (FIRST_EXCEPTION, "")
+        )
+        return str(value("exception_type", kind) or ""), str(value("exception_message", words) or "")
 
     @property
     def style(self) -> Style:
@@ -403,14 +419,17 @@ class ToolInputs:
         return shape if isinstance(shape, dict) and shape.keys() != set(_ADK_ERROR) else None
 
     def _raised(self) -> Outcome:
-        name = str(self.kept.value("exception_type", FIRST_EXCEPTION) or "").strip()
+        name, message = self.exception
+        name = name.strip()
         if not re.fullmatch(r"([A-Za-z_][\w.]*:)?[A-Za-z_][\w.]*", name):
             raise NotReadyError("An exception needs a type: a name such as TimeoutError, or module:Name.")
-        return raised(name, str(self.kept.value("exception_message", "") or "")).outcome
+        return raised(name, message).outcome
 
     # ------------------------------------------------------------ where it comes from
 
     def _is_draft(self, outcome: Outcome) -> bool:
+        if (expected := self.expected_exception) and isinstance(outcome, Raised):
+            return _is_as_offered(expected, outcome)
         if not isinstance(outcome, Returned) or self.mode != "Response" or self.style == "Text":
             return False
         return self.request.draft is not None and same(outcome.value, self.request.draft)

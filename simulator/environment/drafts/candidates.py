@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
@@ -38,7 +39,7 @@ class Candidate(FiniteValue):
         label: Which of the kinds it is.
         title: What a person reads, in a few words: of an outcome of the tool's code, when it comes about.
         kind: An answer, an error that the tool reports, an exception that it raises, or a result that comes later.
-        value: The whole answer as the agent would see it; of an error too. None where there is none yet.
+        value: The whole answer as the agent would see it; of an error too, and of an exception that the code raises in ADK's form. None where there is none yet.
         error_code: Of an error: its number or name, 0 where the tool's errors have none; of an exception its type.
         error_message: Of an error or an exception: its sentence.
         why: Where it comes from, in words.
@@ -126,10 +127,12 @@ def _candidate(
     if isinstance(whole, dict) and is_failure:
         code, message = error_places(whole)
         number, sentence = whole.get(code, whole.get("error_code", 0)), whole.get(message, "")
+    if made.raises == KeyError.__name__ and isinstance(sentence, str):
+        sentence = _key_of(sentence)
     return Candidate(
         label=label,
         title=title,
-        kind="error" if is_failure else "value",
+        kind="exception" if made.raises else "error" if is_failure else "value",
         value=whole,
         error_code=number if isinstance(number, (int, str)) else 0,
         error_message=sentence if isinstance(sentence, str) else "",
@@ -139,6 +142,15 @@ def _candidate(
         effects=made.effects,
         by_code=by_code,
     )
+
+
+def _key_of(sentence: str) -> str:
+    """Return the key that a `KeyError` is made with: its sentence has a text in quotes."""
+    try:
+        key = ast.literal_eval(sentence)
+    except (SyntaxError, ValueError):
+        return sentence
+    return key if isinstance(key, str) else sentence
 
 
 def _is_kept(name: str, value: JsonValue, said: Mapping[str, JsonValue]) -> bool:

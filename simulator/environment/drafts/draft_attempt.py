@@ -15,7 +15,7 @@ class Try:
     """An answer, its source in words, and the places of it for which nothing is known.
 
     `varies` says that another draw may give another answer, `when` what has to hold for it, in words, and `effects` what the
-    tool's code does besides for certain where it gives this answer.
+    tool's code does besides for certain where it gives this answer. `raises` names the exception that it raises, where the value only tells of one.
     """
 
     value: JsonValue
@@ -24,3 +24,4 @@ class Try:
     varies: bool = False
     when: str = ""
     effects: ToolEffects = NO_EFFECTS
+    raises: str = ""

@@ -355,7 +355,8 @@ class Parts:
             return replace(made, value=value, when=title, effects=effects, varies=varies)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why, outcome=outcome)
-        return replace(made, when=f"Raises {outcome.raises}{f' when {when}' if when else ''}")
+        when = f"Raises {outcome.raises}{f' when {when}' if when else ''}"
+        return replace(made, when=when, raises=outcome.raises)
 
     def _untaken(self, value: JsonValue) -> JsonValue:
         """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session."""

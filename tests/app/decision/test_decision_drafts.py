@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import AsyncGenerator, Callable
+from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypedDict
@@ -26,7 +27,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import Failed, ToolAnswered
+from simulator.facts import Failed, Raised, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 from tests.app.decision.deciding import Deciding, answers, asked, first
@@ -186,6 +187,40 @@ def test_a_draft_that_is_an_error_is_taken_as_one() -> None:
         (fact,) = answers(simulation)
         assert isinstance(fact.outcome, Failed)
         assert (fact.outcome.error_code, fact.provenance.source) == (404, "generated")
+
+
+class Severity(Enum):
+    """How bad a claim is."""
+
+    MINOR = "minor"
+    MAJOR = "major"
+
+
+RATES = {Severity.MINOR: "half", Severity.MAJOR: "whole"}
+
+
+def compute_payout(claim: str, severity: Severity) -> Order:
+    """Compute a payout by a table that has no text as a key."""
+    return {"order_id": claim, "status": RATES[severity]}
+
+
+def test_what_the_code_raises_is_drafted_as_an_exception() -> None:
+    """ADK gives the tool the text of an enum, so the real tool raises. What was typed in its place is restored by a reset."""
+    wanted = call("compute_payout", claim="CL-1", severity="major")
+    with asked([wanted], tools=[compute_payout]) as simulation:
+        page = Deciding(simulation)
+        assert (page.text("mode_"), page.text("exception_type_")) == ("Exception", "KeyError")
+        assert "value of an enum" in page.shown()
+        page.choose("mode_", "Error").press("reset_")
+        assert page.text("exception_message_") == "major"
+        page.press("accept_")
+        (fact,) = answers(simulation)
+        assert isinstance(fact.outcome, Raised)
+        assert (fact.outcome.error.type, fact.outcome.error.message) == ("builtins:KeyError", "'major'")
+        assert (fact.provenance.source, fact.provenance.notes[0].split(":")[0]) == (
+            "generated",
+            "From the tool's code",
+        )
 
 
 def look_up(word: str) -> dict[str, Any]:

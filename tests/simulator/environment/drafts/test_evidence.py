@@ -163,7 +163,7 @@ def test_each_outcome_is_a_candidate_with_its_condition() -> None:
     assert found[1].error_message == "No order A-1 is known."
     assert len(found) <= 5
     raised = candidates(call_of("quote", amount=-1))
-    assert (raised[0].kind, raised[0].error_code) == ("error", "ValueError")
+    assert (raised[0].kind, raised[0].error_code) == ("exception", "ValueError")
     assert raised[0].error_message == "-1 is below zero"
 
 
