@@ -14,7 +14,7 @@ from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.golden_panel import golden_message, golden_reply
-from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
+from app.decision.queue_panel import Queue, Thing, answered_beside, open_at_top, waiting
 from app.decision.request_panel import (
     accept,
     arguments,
@@ -79,6 +79,7 @@ def decision_panel(
             decided = came_back(view) or decided
         queue = Queue(drafts, line)
         chosen = queue.chosen.thing
+        open_at_top(queue.chosen)
         with place():
             if queue.is_line:
                 decided = _line(view, drafts, queue, around) or decided

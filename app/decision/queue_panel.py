@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 MOST_PILLS = 6
 """More than these stand in a list to choose from."""
 
+_TO_TOP = """
+export default function ({ data }) {
+  const pane = document.querySelector(".st-key-pane_decision");
+  if (!pane || pane.dataset.decision === data.decision) return;
+  pane.dataset.decision = data.decision;
+  pane.scrollTop = pane.parentElement.scrollTop = 0;
+}
+"""
+_top = st.components.v2.component("studio_decision_top", html="<span></span>", js=_TO_TOP)
+
 _WHICH = "Waiting decisions"
 _NAME = 24
 _LONGEST = 40
@@ -65,6 +75,12 @@ def waiting(view: SimulationView) -> tuple[QueueEntry, ...]:
 def next_query(view: SimulationView) -> str:
     """Name the next query: another one in each turn, so that who chose it once sees first what the next turn leaves open."""
     return f"query {len(view.session.turns)}"
+
+
+def open_at_top(chosen: QueueEntry) -> None:
+    """Let the pane begin at its top with each other decision: it keeps how far somebody has scrolled in the one before."""
+    with st.container(key="decision_top_unseen"):
+        _top(key="decision_top", data={"decision": chosen.key})
 
 
 class Queue:

@@ -220,6 +220,22 @@ def test_auto_says_why_it_stopped_and_goes_on_after_the_answer() -> None:
         assert len(answers(simulation)[1].provenance.misses) == 20
 
 
+def test_another_decision_opens_at_its_top() -> None:
+    """The browser is told which one is shown, and scrolls where it is another one; what is typed and drawn again scrolls nothing."""
+    with asked_for(call("echo", word="x"), call("echo", word="y")) as simulation:
+        page, (first, second) = Deciding(simulation), simulation.pending
+        shown = [_decision_told(page)]
+        shown.append(_decision_told(page.type("response_", "{}").run()))
+        shown.append(_decision_told(page.press("accept_0")))
+        assert shown == [first.key, first.key, second.key]
+
+
+def _decision_told(page: Deciding) -> str:
+    (told,) = (one for one in page.tab.get("bidi_component") if "decision_top" in str(one.proto))
+    data: dict[str, str] = json.loads(told.proto.json)
+    return data["decision"]
+
+
 def test_rules_are_named_beside_the_calls_of_a_turn() -> None:
     """A delay beside the call that it will delay, and the rule that has answered the other one."""
     slow = InjectionRule(rule_id="slow", tool_name="count_stock", label="A slow day", effect=DelayEffect())
