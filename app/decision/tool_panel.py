@@ -36,6 +36,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import PLAYERS, lacks
+from app.live.rule_text import does_words
 from app.session.fault_menu_panel import fault_menu, rule_of
 from app.session.page_commands import Asked
 from app.session.past_calls import unanswered
@@ -357,10 +358,12 @@ def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
             st.text(literal(request.note or "A rule or missing information needs a person."))
             if is_auto:
                 st.caption("Auto continues after your response.")
+    rules = {rule.label or rule.rule_id: does_words(rule) for rule in reversed(around.rules)}
     for label in request.modifiers:
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             st.badge(safe_label(label), icon=":material/tune:", color="violet")
-            st.caption("will delay, change or lose your response", width="content")
+            words = rules.get(label, "delays, changes or loses the response")
+            st.text(literal(words), width="content")
 
 
 def what_else(inputs: ToolInputs, around: Surroundings) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
+from app.live.rule_text import rule_line
 from app.rules.rule_exchange import (
     FORMS,
     RestOfConfig,
@@ -21,7 +22,6 @@ from app.rules.rule_exchange import (
     exported,
     missing_tools,
 )
-from app.rules.rule_text import rule_line
 from app.session import page_state
 from app.session import page_state as state
 from app.session.page_commands import Asked, Steps

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
+from app.live.rule_text import NO_RULES, rule_line
 from app.rules.rule_editor_panel import (
     call_picker,
     edited_rule,
@@ -20,7 +21,6 @@ from app.rules.rule_editor_panel import (
 )
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
-from app.rules.rule_text import NO_RULES, rule_line
 from app.session import page_state
 from app.session.page_commands import NEW_RULE, Asked, Show
 from app.session.past_calls import last_misses, past_calls, times_fired

@@ -15,8 +15,8 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
+from app.live.rule_text import NO_RULES, rule_line
 from app.rules.rule_editor_panel import reopen
-from app.rules.rule_text import NO_RULES, rule_line
 from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
 from app.session import page_state

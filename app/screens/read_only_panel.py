@@ -7,7 +7,7 @@ import streamlit as st
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
-from app.rules.rule_text import rule_line
+from app.live.rule_text import rule_line
 from app.session.past_calls import times_fired
 from app.session.session_context import SessionContext
 from app.session.user_form import USER_PLAYERS

@@ -237,14 +237,22 @@ def _decision_told(page: Deciding) -> str:
 
 
 def test_rules_are_named_beside_the_calls_of_a_turn() -> None:
-    """A delay beside the call that it will delay, and the rule that has answered the other one."""
-    slow = InjectionRule(rule_id="slow", tool_name="count_stock", label="A slow day", effect=DelayEffect())
+    """A delay beside the call that it will delay, for how long, and the rule that has answered the other one."""
+    slow = InjectionRule(
+        rule_id="slow",
+        tool_name="count_stock",
+        label="A slow day",
+        effect=DelayEffect(),
+        latency_seconds=0.01,
+    )
     effect = ResponseEffect(value={"product_id": "i"})
     rainy = InjectionRule(rule_id="rainy", tool_name="count_reserved", effect=effect)
     calls = [call(name, product_id="P-1") for name in ("count_stock", "count_reserved")]
     with asked_about(calls, rules=[slow, rainy]) as simulation:
-        badges = str([badge.value for badge in Deciding(simulation).tab.markdown])
+        page = Deciding(simulation)
+        badges = str([badge.value for badge in page.tab.markdown])
         assert "A slow day" in badges
+        assert "delays the response, after 0.01 s" in page.shown()
         assert "injected by rainy" in badges
 
 

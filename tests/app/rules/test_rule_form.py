@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from app.live.rule_text import condition_words, effect_words, latency_words, rule_line
 from app.rules.effect_form import EFFECTS
 from app.rules.rule_form import read_rule, rule_fields
-from app.rules.rule_text import condition_words, effect_words, latency_words, rule_line
 from simulator.environment.injection.conditions import (
     Absent,
     AgentIs,

@@ -58,6 +58,13 @@ def rule_line(rule: InjectionRule) -> str:
     return f"{tool_words(rule.tool_name)}: {', '.join([effect_words(rule.effect), *_conditions(rule)])}"
 
 
+def does_words(rule: InjectionRule) -> str:
+    """Return what a rule does to a call, and how long that takes."""
+    return ", ".join(
+        filter(None, [effect_words(rule.effect), latency_words(rule.latency_seconds, rule.latency)])
+    )
+
+
 def tool_words(name: str) -> str:
     """Name the tool that a rule is for."""
     return "every tool" if name == EVERY_TOOL else name
