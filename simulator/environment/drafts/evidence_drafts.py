@@ -592,12 +592,18 @@ class Parts:
         return replace(scope, made=len(self.call.earlier), makes=kind)
 
     def _told(self, made: Try) -> Try:
-        """Say which things of the session an answer is about, too, and what of them nobody said."""
+        """Say which things of the session an answer says something of, too, and what of them nobody said."""
         made = self._marked(made)
-        named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
+        used = [(kind, key) for kind, key in self._things if self._uses(made.value, kind, key)]
+        named = [f"{kind.replace('_', ' ')} {key}" for kind, key in used]
         return (
             replace(made, why=f"{made.why}; uses {', '.join(named[:3])} of this session") if named else made
         )
+
+    def _uses(self, value: JsonValue, kind: str, key: str) -> bool:
+        """Return whether an answer has the id of a thing in it, or a value of one of its fields."""
+        entity = self.world.entity(kind, key)
+        return entity is not None and _says_of(value, "", key, entity.fields)
 
     def _marked(self, made: Try) -> Try:
         """Mark what an answer says of things of the session and nobody said of them."""
@@ -630,6 +636,17 @@ def _leaves(value: JsonValue, path: str, name: str) -> Iterator[Blank]:
             yield from _leaves(inner, item_place(path, place), name)
     else:
         yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
+
+
+def _says_of(value: JsonValue, name: str, key: str, fields: Mapping[str, JsonValue]) -> bool:
+    """Return whether a value under a name is a field of a thing, or holds one or the thing's id."""
+    if value and same(value, fields.get(name)):
+        return True
+    if isinstance(value, dict):
+        return any(_says_of(inner, each, key, fields) for each, inner in value.items())
+    if isinstance(value, list):
+        return any(_says_of(inner, name, key, fields) for inner in value)
+    return isinstance(value, str) and bool(value) and (key in value or value in fields.values())
 
 
 def _is_decided(one: Outcome) -> bool:

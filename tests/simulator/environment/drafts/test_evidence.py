@@ -154,6 +154,27 @@ def test_a_thing_that_is_gone_leaves_lists_and_is_not_found_in_the_tools_own_for
     assert "A-1" in found["message"]
 
 
+@for_each(("schema", "uses"), [
+    ({"type": "array", "items": {"type": "object"}}, False),
+    ({"type": "object", "properties": {"holder": {"type": "string"}}, "required": ["holder"]}, True),
+    ({"type": "object", "properties": {"note": {"const": "Of GRV-500-56."}}, "required": ["note"]}, True),
+])  # fmt: skip
+def test_a_draft_names_the_things_of_the_session_that_it_has_something_of(
+    schema: JsonObject, uses: bool
+) -> None:
+    """What a call is about is no source of a draft that has no value of it."""
+    policy = answered(
+        "find_policy", {"policy_number": "GRV-500-56", "holder": "Ada"}, policy_number="GRV-500-56"
+    )
+    asked_for = DraftCall(
+        tool_name="list_claims",
+        arguments={"policy_number": "GRV-500-56"},
+        earlier=(policy,),
+        response_schema=schema,
+    )
+    assert ("GRV-500-56" in drafted(asked_for).why) == uses
+
+
 def test_each_outcome_is_a_candidate_with_its_condition() -> None:
     """The expected one first, then what the code would do for other values, then the generic ones; five at most."""
     found = candidates(call_of("find_order", order_id="A-1"))
