@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from pydantic import JsonValue
 
-from app.decision.call_prefills import Prefills
+from app.decision.call_prefills import MESSAGE, Prefills
 from app.decision.described_fields import described
 from app.forms.form_reading import Path
 from app.forms.safe_labels import Badge, safe_label
@@ -17,6 +17,7 @@ from simulator.seats.requests import ToolDeclaration
 _SOURCE = 60
 _EMPTY: tuple[JsonValue, ...] = (None, "", False, [], {})
 _NOTHING_FOUND = Badge(text="No value found", color="orange", icon=":material/edit:")
+_SUGGESTED = Badge(text=f"Suggested: {MESSAGE.lower()}", color="orange", icon=":material/edit:")
 _OWN = Badge(text="Your value", color="gray")
 
 
@@ -69,7 +70,7 @@ class CallArguments:
         if prefill is not None and same(prefill.value, now):
             return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
         if prefill is None and not is_touched and _is_empty(now):
-            return _NOTHING_FOUND
+            return _SUGGESTED if self._found and name in self._found.suggested else _NOTHING_FOUND
         return _OWN
 
 

@@ -1,7 +1,8 @@
 """Finds values for the arguments of a call in what the agent has seen, each with the place that it comes from. Pure.
 
 Only literals are evidence: an id that looks like an example of the docstring, a choice that stands in the message word by word, a value
-under the parameter's own name in an earlier call or response. What the message means is not read.
+under the parameter's own name in an earlier call or response. What the message means is not read. Where nothing tells what an id looks like,
+the tokens of the newest message that can be one are suggested, and none is filled in.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from simulator.environment.conventions.docstring_fields import (
     field_texts,
     shape_of_id,
 )
+from simulator.environment.conventions.entity_kinds import is_identifier
 from simulator.environment.schema.schema_checks import check
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.adk_event_fields import QuotedStep, is_of_other_agent, quoted_step
@@ -35,6 +37,10 @@ _MOST_SEEN = 50
 _LONGEST = 20_000
 """How many letters of a message are read."""
 _SHORTEST_WORD = 2
+_TOKEN = re.compile(
+    r"(?<![\w@./-])(?!\d+[a-z]+\b(?!-))(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w@/-])"
+)
+"""Letters with digits, such as `GRV-500-56`: no amount such as `5kg`, and no part of an address."""
 
 
 class Prefill(Value):
@@ -45,10 +51,11 @@ class Prefill(Value):
 
 
 class Prefills(Value):
-    """What was found by parameter: one value, or several of which none is more likely."""
+    """What was found by parameter: one value, or several of which none is more likely. `suggested` names those that only a message suggests."""
 
     found: dict[str, Prefill]
     several: dict[str, tuple[str, ...]]
+    suggested: tuple[str, ...] = ()
 
 
 class _Known(NamedTuple):
@@ -72,15 +79,18 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
     fields = tool.parameters.get("properties")
     found: dict[str, Prefill] = {}
     several: dict[str, tuple[str, ...]] = {}
+    suggested: list[str] = []
     for name, field in (fields if isinstance(fields, dict) else {}).items():
         known = _known(tool, name, _resolved(field, tool.parameters))
         candidates = _candidates(tool.name, name, known, recent, messages)
         one, others = next((each for each in candidates if any(each)), (None, ()))
+        if not (one or others) and (others := _suggested(name, known, messages[:1])):
+            suggested.append(name)
         if one is not None:
             found[name] = one
         if others:
             several[name] = others
-    return Prefills(found=found, several=several)
+    return Prefills(found=found, several=several, suggested=tuple(suggested))
 
 
 def with_arguments_of(call: JsonObject, tool: ToolDeclaration, found: Prefills) -> Prefills:
@@ -93,7 +103,7 @@ def with_arguments_of(call: JsonObject, tool: ToolDeclaration, found: Prefills) 
         for each, field in fields.items()
         if each in given and _fits(given[each], _resolved(field, tool.parameters))
     }
-    return Prefills(found={**found.found, **kept}, several=found.several)
+    return found.model_copy(update={"found": {**found.found, **kept}})
 
 
 def _candidates(
@@ -177,6 +187,14 @@ def _said(message: str, known: _Known, seen: Iterable[str]) -> tuple[str, ...]:
             for match in shape.finditer(message) if shape else ():
                 places.setdefault(match[0], match.start())
     return tuple(sorted(places, key=places.__getitem__))
+
+
+def _suggested(name: str, known: _Known, messages: Sequence[str]) -> tuple[str, ...]:
+    """Return what can be an id in messages: letters with digits, where a parameter names one."""
+    if not is_identifier(name) or known.choices or not _takes_text(known.schema):
+        return ()
+    tokens = (match[0] for message in messages for match in _TOKEN.finditer(message))
+    return tuple(dict.fromkeys(one for one in tokens if _fits(one, known.schema)))[:_MOST_SEEN]
 
 
 def _word(word: str, message: str, flags: int = 0) -> int | None:

@@ -16,6 +16,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from app.decision.adk_words import quotes
+from app.decision.call_arguments import CallArguments
 from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
 from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.queue_panel import waiting
@@ -621,6 +622,28 @@ def test_several_values_are_offered_and_none_is_chosen(contents: tuple[dict[str,
     both = prefills(TOOL, contents)
     assert "order_id" not in both.found
     assert both.several["order_id"] == ("A-1", "A-2")
+
+
+@pytest.mark.parametrize(
+    ("message", "offered"),
+    [
+        ("Hi, GRV-500-56 is mine: 5kg were stolen, see bob1@example.org.", ("GRV-500-56",)),
+        ("My claim CL-100 of GRV-500-56, please.", ("CL-100", "GRV-500-56")),
+        ("It is 500 for 12 days.", None),
+    ],
+)
+def test_an_id_of_unknown_shape_is_suggested_and_not_filled_in(
+    message: str, offered: tuple[str, ...] | None
+) -> None:
+    """Only for an argument that names an id, and the form says where it comes from. An older message suggests none."""
+    properties = {name: {"type": "string"} for name in ("policy_number", "note")}
+    tool = ToolDeclaration(name="look", parameters={"type": "object", "properties": properties})
+    made = prefills(tool, [user("X-1"), user(message)])
+    assert (made.found, made.several.get("policy_number")) == ({}, offered)
+    assert "note" not in made.several
+    form = CallArguments(tool, made)
+    assert ("Suggested" in form.marks({}, ())["policy_number",].text) == (offered is not None)
+    assert form.marks({"policy_number": "GRV-500-56"}, ())["policy_number",].color == "gray"
 
 
 def of_another_agent(*parts: types.Part) -> dict[str, Any]:
