@@ -155,7 +155,7 @@ def answered_beside(view: SimulationView, request: ToolRequest) -> None:
         if isinstance(entry, (ToolOutput, ToolError)) and entry.call_id in beside:
             with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
                 st.badge(safe_label(beside[entry.call_id]), icon=":material/check:", color="gray")
-                if (by := provenance_badge(entry.provenance)) is not None:
+                if (by := provenance_badge(entry)) is not None:
                     badge(by)
 
 

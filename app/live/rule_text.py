@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from app.forms.safe_labels import Color
 from simulator.base.json_values import canonical
 from simulator.environment.injection.conditions import (
     Absent,
@@ -56,6 +57,12 @@ _LONGEST = 60
 def rule_line(rule: InjectionRule) -> str:
     """Say in a line which calls a rule is for, what it does, and when."""
     return f"{tool_words(rule.tool_name)}: {', '.join([effect_words(rule.effect), *_conditions(rule)])}"
+
+
+def fired_color(rule: InjectionRule) -> Color:
+    """Return the colour in which a rule is said to have fired: red where it is a fault."""
+    fault = (ErrorEffect, RaiseEffect, HangEffect, LoseEffect, DistortEffect)
+    return "red" if isinstance(rule.effect, fault) else "violet"
 
 
 def does_words(rule: InjectionRule) -> str:

@@ -10,15 +10,8 @@ from pydantic import ValidationError
 from app.forms.common_panel import pane, pane_head
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.live.rule_text import NO_RULES, rule_line
-from app.rules.rule_editor_panel import (
-    call_picker,
-    edited_rule,
-    finish_saving,
-    reopen,
-    rule_editor,
-    trials,
-)
+from app.live.rule_text import NO_RULES, fired_color, rule_line
+from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, reopen, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.session import page_state
@@ -132,7 +125,7 @@ def _card(
             asked = switch(rule, 28)
             st.space("stretch")
             if count := fired.get(rule.rule_id, 0):
-                st.badge(f"fired {count}\u00d7", color="red")
+                st.badge(f"fired {count}\u00d7", color=fired_color(rule))
             if st.button(
                 "Edit", key=f"rule_edit_{name}", type="tertiary", icon=":material/edit:", disabled=edited
             ):

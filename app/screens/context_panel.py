@@ -15,7 +15,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
-from app.live.rule_text import NO_RULES, rule_line
+from app.live.rule_text import NO_RULES, fired_color, rule_line
 from app.rules.rule_editor_panel import reopen
 from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.read_only_panel import rules_to_read, seats_to_read
@@ -263,7 +263,7 @@ def _rule(rule: InjectionRule, fired: int) -> Asked | Show | None:
             asked: Asked | Show | None = switch(rule, 22)
             st.space("stretch")
             if fired:
-                st.badge(f"{fired}\u00d7", color="red", help="Times fired in this session")
+                st.badge(f"{fired}\u00d7", color=fired_color(rule), help="Times fired in this session")
             if st.button(
                 ":material/edit:",
                 key=f"rule_edit_{name}",

@@ -7,7 +7,7 @@ import streamlit as st
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
-from app.live.rule_text import rule_line
+from app.live.rule_text import fired_color, rule_line
 from app.session.past_calls import times_fired
 from app.session.session_context import SessionContext
 from app.session.user_form import USER_PLAYERS
@@ -29,7 +29,7 @@ def rules_to_read(scene: SessionContext) -> None:
                 if not rule.enabled:
                     st.badge("off", color="gray", icon=":material/toggle_off:")
                 if count := fired.get(rule.rule_id, 0):
-                    st.badge(f"{count}\u00d7", color="red", help="Times fired in this session")
+                    st.badge(f"{count}\u00d7", color=fired_color(rule), help="Times fired in this session")
             st.text(literal(rule_line(rule)))
 
 

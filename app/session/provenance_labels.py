@@ -29,15 +29,15 @@ _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),
     "edited": ("edited", "green"),
     "generated": ("draft accepted", "gray"),
-    "injected": ("injected", "red"),
+    "injected": ("injected", "violet"),
     "recorded": ("recorded", "blue"),
     "real": ("real", "orange"),
     "refused": ("refused", "red"),
 }
 
 
-def author(provenance: Provenance | None) -> Word | None:
-    """Say who authored an answer; the agent's own model, and ADK itself, go without a word."""
+def author(provenance: Provenance | None, *, failed: bool = False) -> Word | None:
+    """Say who authored an answer; the agent's own model, and ADK itself, go without a word. A rule that made the call fail is red."""
     if provenance is None or provenance.source == "model":
         return None
     text, color = _SOURCES[provenance.source]
@@ -50,8 +50,8 @@ def author(provenance: Provenance | None) -> Word | None:
     if chosen.startswith(CANDIDATE):
         title = chosen.removeprefix(CANDIDATE).partition(": ")[0]
         return f"candidate accepted: {safe_label(title, _LONGEST)}", color
-    if by and provenance.source in {"injected", "recorded"}:
-        text = f"{text} by {safe_label(by, _LONGEST)}" if provenance.source == "injected" else text
+    if provenance.source == "injected":
+        return f"{text} by {safe_label(by, _LONGEST)}" if by else text, "red" if failed else color
     return text, color
 
 

@@ -11,7 +11,6 @@ from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.server.viewer_time import viewer_time
 from app.session import provenance_labels
 from simulator.base.frozen_value import Value
-from simulator.facts import Provenance
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
     AgentMessage,
@@ -68,9 +67,9 @@ class Row(Value):
     by: str
 
 
-def provenance_badge(found: Provenance | None) -> Badge | None:
+def provenance_badge(entry: ToolOutput | ToolError) -> Badge | None:
     """Say who authored an answer; the agent's own model, and ADK itself, go without a badge."""
-    word = provenance_labels.author(found)
+    word = provenance_labels.author(entry.provenance, failed=isinstance(entry, ToolError))
     return Badge(text=word[0], color=word[1]) if word else None
 
 
@@ -135,9 +134,10 @@ def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> TimelineS
 def step_badges(entry: HistoryEntry) -> Iterable[Badge]:
     """Return who authored an entry, and what rules did to it."""
     found = getattr(entry, "provenance", None)
-    words = [provenance_labels.author(found)]
+    failed = isinstance(entry, ToolError)
+    words = [provenance_labels.author(found, failed=failed)]
     if isinstance(entry, (ToolOutput, ToolError)):
-        words.append(provenance_labels.change(found, isinstance(entry, ToolError), entry.beneath))
+        words.append(provenance_labels.change(found, failed, entry.beneath))
     return (Badge(text=word[0], color=word[1]) for word in words if word)
 
 

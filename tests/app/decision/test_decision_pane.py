@@ -237,7 +237,7 @@ def _decision_told(page: Deciding) -> str:
 
 
 def test_rules_are_named_beside_the_calls_of_a_turn() -> None:
-    """A delay beside the call that it will delay, for how long, and the rule that has answered the other one."""
+    """A delay beside the call that it will delay, for how long, and the rule that has answered the other one: it is no fault."""
     slow = InjectionRule(
         rule_id="slow",
         tool_name="count_stock",
@@ -253,7 +253,7 @@ def test_rules_are_named_beside_the_calls_of_a_turn() -> None:
         badges = str([badge.value for badge in page.tab.markdown])
         assert "A slow day" in badges
         assert "delays the response, after 0.01 s" in page.shown()
-        assert "injected by rainy" in badges
+        assert ":violet-badge[injected by rainy]" in badges.replace("\\u2060", "")
 
 
 WORDS = st.sampled_from(

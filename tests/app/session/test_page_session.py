@@ -154,7 +154,7 @@ def test_the_filter_keeps_what_it_says() -> None:
     tab = Tab("session-0007-abcdef").choose("timeline_filter", "Errors")
     (label,) = [each.label for each in tab.app.expander if "failed" in each.label]
     assert "refund_order" in label
-    assert "injected by busy" in label.replace("\u2060", "")
+    assert ":red-badge[injected by busy" in label.replace("\u2060", "")
     assert not any("returned" in each.label for each in tab.app.expander)
     assert '"seen": 1' in tab.choose("context_view", "State").literal
     assert simulation.seen.system_instruction in tab.choose("context_view", "Model").literal
