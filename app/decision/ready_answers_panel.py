@@ -87,6 +87,14 @@ def _say_switched(inputs: ToolInputs) -> None:
         )
 
 
+def _name(inputs: ToolInputs, candidate: Candidate) -> str:
+    """Return what is on a candidate's chip; several outcomes of a tool's code are numbered."""
+    outcomes = [one for one in inputs.candidates if one.label == "outcome"]
+    is_one_of_several = candidate.label == "outcome" and len(outcomes) > 1
+    number = f" {outcomes.index(candidate) + 1}" if is_one_of_several else ""
+    return f"{_NAMES[candidate.label]}{number}"
+
+
 def _key(candidate: Candidate, number: int) -> str:
     """Name a candidate; there may be several outcomes of a tool's code."""
     return f"outcome_{number}" if candidate.label == "outcome" else candidate.label
@@ -102,7 +110,7 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
     kept, label = inputs.kept, _key(candidate, number)
     with st.container(gap=None, key=f"ready_line_{label}"):
         st.button(
-            _NAMES[candidate.label],
+            _name(inputs, candidate),
             key=kept.key(f"choose_{label}"),
             shortcut=str(number),
             on_click=choose,

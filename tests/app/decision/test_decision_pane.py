@@ -47,11 +47,14 @@ def test_a_call_that_was_answered_once_does_not_stand_in_the_way_of_the_next_que
 
 @pytest.mark.long
 def test_after_an_undo_the_text_is_still_there() -> None:
-    """A call that is asked again after an undo shows what was typed for it."""
+    """A call that is asked again after an undo shows what was typed for it, also where a candidate was sent in its place."""
     with asked_for(call("echo", word="a")) as simulation:
         page = Deciding(simulation).type("response_", '{"typed": 1}').press("accept_")
         simulation.undo()
         assert page.run().text("response_") == '{"typed": 1}'
+        page.press("give_empty")
+        simulation.undo()
+        assert page.run().press("bring_back").text("response_") == '{"typed": 1}'
 
 
 _TOOL = AnswerRequest(key="k", answer=returned({"a": 1}))

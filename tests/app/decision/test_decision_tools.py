@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -601,6 +602,25 @@ def test_an_error_of_a_tool_without_a_schema_keeps_its_shape() -> None:
         assert "Gone for good" in seen.values()
         assert seen.keys() == made.value.keys()
         assert page.problems == []
+
+
+def rate(order_id: str) -> dict[str, Any]:
+    """Rate an order."""
+    known = json.loads(Path(order_id).read_text())
+    if known == 1:
+        return {"rate": "low"}
+    if known == 2:
+        return {"rate": "high"}
+    return {"rate": "none"}
+
+
+def test_several_outcomes_of_the_code_have_numbers() -> None:
+    """No two chips read alike."""
+    with asked_for(call("rate", order_id="A-1"), tools=[rate]) as simulation:
+        chips = [
+            each.label for each in Deciding(simulation).tab.button if str(each.key).startswith("choose_")
+        ]
+        assert chips[:3] == ["Expected", "Outcome 1", "Outcome 2"]
 
 
 def test_hostile_words_stay_words() -> None:
