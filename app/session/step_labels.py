@@ -64,9 +64,9 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
             return "the code output"
         case SeatChanged():
             who = "all others" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
-            return f"the player change for {who}"
+            return f"the seat change for {who}"
         case UserSeated():
-            return "the player change for the user"
+            return "the seat change for the user"
         case ConversationEnded():
             return "the end of the conversation" if fact.over else "the reopening of the conversation"
         case RulesChanged():

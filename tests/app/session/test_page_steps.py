@@ -166,6 +166,7 @@ def test_every_step_has_words(session: Simulation) -> None:
     steps: dict[str, str] = {fact.kind: step_words(fact) for _, fact in session.journal.path()}
     named = ["turn_started", "tool_answered", "environment_data_given", "rules_changed", "seat_changed"]
     assert len({steps[kind] for kind in named}) == len(named)
+    assert "seat" in steps["seat_changed"]  # as on the timeline and in the view "Seats"
     assert all("find" in steps[kind] for kind in ("tool_answered", "seat_changed"))
 
 
