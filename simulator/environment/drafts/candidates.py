@@ -105,7 +105,7 @@ def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Labe
     hostile = _poisoned(usual.value, call, parts)
     if hostile is not None:
         why = f"The expected response with hostile text in {hostile[1]}"
-        yield "hostile", "Prompt injection", replace(usual, value=hostile[0], why=why)
+        yield "hostile", "Prompt injection", replace(usual, value=hostile[0], why=why, raises="")
 
 
 def _error(call: DraftCall, parts: Parts) -> JsonObject:

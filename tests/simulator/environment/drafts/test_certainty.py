@@ -325,8 +325,10 @@ def test_no_that_is_as_possible_as_yes_makes_it_uncertain(name: str, places: set
 def test_an_exception_that_the_arguments_decide_is_the_draft(body: str, error: JsonObject) -> None:
     """As one that the code raises itself; a function that does nothing but raise stands for a tool."""
     code = function_of(f"import statistics\n\ndef f(q):\n    return {{'v': {body}}}", "f")
-    draft = drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=code))
+    asked = DraftCall(tool_name="f", arguments={"q": "x"}, code=code)
+    draft = drafted(asked)
     assert (draft.value, draft.blanks) == (error, ())
+    assert [one.label for one in candidates(asked) if one.kind == "exception"] == ["expected"]
     for text in ("raise NotImplementedError", "return {'v': q.value}"):  # ADK may make an object of the text
         stub = function_of(f"def f(q):\n    {text}", "f")
         assert drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=stub)).is_guess
