@@ -38,6 +38,11 @@ def look(scene: SetContext, case: str | None) -> Behind:
     return behind
 
 
+def writes_here() -> None:
+    """Note that this tab itself changes the set: what it shows next was not changed elsewhere."""
+    page_state.put("case_seen", None)
+
+
 def _mark(scene: SetContext, case: str | None) -> str:
     if case is None:
         return ""

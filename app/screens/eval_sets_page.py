@@ -15,7 +15,7 @@ from app.evalsets.cases.case_forms import OpenPart, begin, end, form_of
 from app.evalsets.cases.case_search import written
 from app.evalsets.cases.cases_tab import chosen
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.seen_sets import NOT_BEHIND, Behind, check_fits, look
+from app.evalsets.seen_sets import NOT_BEHIND, Behind, check_fits, look, writes_here
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
@@ -168,7 +168,7 @@ def _carry_out(asked: SetCommand | None, scene: SetContext | None, behind: Behin
     for flag in _OF_ONE_RUN:
         page_state.put(flag, None)
     page_state.put("changed_elsewhere", behind.case or None)
-    page_state.put("case_seen", None)
+    writes_here()
     try:
         check_fits(asked, behind)
         _done(asked, scene)

@@ -26,6 +26,7 @@ from app.evalsets.checks.doctor_jobs import (
 from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
 from app.evalsets.choices_panel import agent_choice, followed_key, keep_option, key_of, option_key
 from app.evalsets.download_panel import csv_button
+from app.evalsets.seen_sets import writes_here
 from app.evalsets.set_facts import SetFacts
 from app.evalsets.stale_result_panel import out_of_date
 from app.evalsets.workspace import Workspace
@@ -199,8 +200,11 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
     job: Job[Changes] | None = workspace.jobs.get(CHANGES)
     if job is None:
         return
+    is_written = workspace.options.get("doctor_changes") == "written"
     if job.state == "running":
-        waiting(job, "doctor_changes", can_stop=workspace.options.get("doctor_changes") != "written")
+        if is_written:
+            writes_here()
+        waiting(job, "doctor_changes", can_stop=not is_written)
         return
     if job.problem:
         problem("The operation failed.", job.problem)
@@ -208,7 +212,6 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
     done = job.result
     if done is None:
         return
-    is_written = workspace.options.get("doctor_changes") == "written"
     with st.container(border=True, gap="xsmall", key="doctor_changed"):
         for sentence in done.problems:
             problem("File left unchanged.", sentence)
@@ -260,6 +263,7 @@ def _would_be(workspace: Workspace, done: Changes, *, unsaved: bool) -> None:
     )
     if agreed and workspace.agreed is not None:
         workspace.agreed()
+        writes_here()
         st.rerun()
 
 

@@ -382,6 +382,7 @@ def test_a_renamed_argument_is_migrated_where_the_result_names_it(
     assert "'words' is unknown, 'text' is required" in case.literal
     settled(case.click(case.key("divergence_migrate")), path)
     settled(settled(case.click(case.key("doctor_write")), path), path)
+    assert "changed elsewhere" not in case.words
     found = last_result(bench_of(path), "one")
     assert found is not None
     assert found.status == "passed"
