@@ -201,6 +201,8 @@ def _told_changes(changes: Changes, *, dry: bool) -> list[str]:
             lines.append(f"  {finding.code}: {done}{more}{lost}")
         if dry:
             lines += [f"  {line}" for line in change.diff.splitlines()]
+    if dry and not all(change.problem for change in changes.files):
+        lines.append("Nothing was written. Leave out --dry-run to write these changes")
     return lines
 
 

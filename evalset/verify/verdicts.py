@@ -118,8 +118,8 @@ def _refused(evidence: Evidence) -> _Judgement:
 
 
 def _command(evidence: Evidence) -> tuple[str, ...]:
-    """Return the command that migrates what does not fit any more; nothing where none is known."""
-    return (f"{evidence.doctor} {evidence.migration}",) if evidence.migration else ()
+    """Return the command that shows what migrates what does not fit any more, and writes nothing yet; no command where none is known."""
+    return (f"{evidence.doctor} --dry-run {evidence.migration}",) if evidence.migration else ()
 
 
 def _known_migration(evidence: Evidence) -> str:

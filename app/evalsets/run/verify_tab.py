@@ -672,6 +672,7 @@ def _verdict(divergence: Divergence) -> None:
     for sentence in divergence.evidence:
         if divergence.migration and sentence.endswith(divergence.migration):
             st.code(literal(whole_line(sentence)), language="bash", wrap_lines=True)
+            st.caption("This command shows the changes. Without `--dry-run`, it also writes them.")
         else:
             st.text(literal(f"· {sentence}"))
 

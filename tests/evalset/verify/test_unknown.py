@@ -643,7 +643,10 @@ def test_a_renamed_argument_or_tool_is_migrated_by_the_command_that_is_shown(
     assert "`" not in told
     (command,) = [line.strip() for line in told.splitlines() if "golden-trace doctor" in line]
     assert command.endswith(option)
-    ends(0, *shlex.split(command)[1:])
+    asked, before = shlex.split(command)[1:], (written.read_bytes(), sidecar_of(written).read_bytes())
+    assert "--dry-run" in ends(1, *asked).out  # says how it is written
+    assert (written.read_bytes(), sidecar_of(written).read_bytes()) == before
+    ends(0, *(word for word in asked if word != "--dry-run"))
     verifies(0, written, now)
 
 
@@ -773,5 +776,5 @@ def test_an_agent_that_is_gone_is_named(
     assert command.endswith(f"--rename-agent {name}=NEW")
     assert f"{name!r}" in ends(1, "doctor", written, "--agents-dir", now).out
     if "notes" in change[1]:
-        ends(0, *shlex.split(command.replace("NEW", "notes"))[1:])
+        ends(0, *shlex.split(command.replace("NEW", "notes").replace(" --dry-run", ""))[1:])
         verifies(0, written, now)

@@ -369,6 +369,7 @@ def test_a_renamed_argument_is_migrated_where_the_result_names_it(
     assert "'text' is unknown, 'words' is required" in tab.literal
     (command,) = [each.value for each in tab.app.code if "--rename-argument note.text=words" in each.value]
     assert Path(command.split()[0]).is_absolute()
+    assert "--dry-run" in command
     before = path.read_text()
     settled(tab.click(tab.key("divergence_migrate")), path)
     assert tab.keys("doctor_diff_")
