@@ -102,7 +102,7 @@ def _examination(workspace: Workspace, ward: Ward) -> Job[Examination] | None:
     job: Job[Examination] | None = workspace.jobs.get(EXAMINED)
     is_new = job is None or workspace.options.get("doctor_about") != _about(workspace, ward)
     if asked or (is_new and is_quick(ward)):
-        job = _examine(workspace, ward)
+        job = begin_examination(workspace, ward)
     elif is_new and (job is None or workspace.options.get("doctor_ward") != ward.model_dump_json()):
         st.caption("Large files, or many of them. Select **Examine** to check them.")
         return None
@@ -111,7 +111,8 @@ def _examination(workspace: Workspace, ward: Ward) -> Job[Examination] | None:
     return job
 
 
-def _examine(workspace: Workspace, ward: Ward) -> Job[Examination]:
+def begin_examination(workspace: Workspace, ward: Ward) -> Job[Examination]:
+    """Examine, in the place of what was found before: this tab and the page of each case show it."""
     before: Job[Examination] | None = workspace.jobs.get(EXAMINED)
     if before is not None:
         before.stop()
@@ -292,7 +293,7 @@ def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, un
     if found is None:
         return
     if out_of_date(workspace, "doctor", found.measured, unsaved=unsaved):
-        _examine(workspace, ward)
+        begin_examination(workspace, ward)
         st.rerun()
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="doctor_counts"):
         st.markdown("**Findings**", width="content")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
-from app.evalsets.checks.doctor_jobs import EXAMINED, examined, finding_rows, ward_of
-from app.evalsets.checks.doctor_tab import is_migrating, migration_shown
+from app.evalsets.checks.doctor_jobs import EXAMINED, finding_rows, ward_of
+from app.evalsets.checks.doctor_tab import begin_examination, is_migrating, migration_shown
 from app.evalsets.choices_panel import agent_of_set, key_of
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
@@ -39,6 +39,7 @@ from app.live.agent_catalogue import catalogue
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
+from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import BY_HAND
 
 if TYPE_CHECKING:
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from evalset.doctor import Examination, Finding
     from evalset.editing.case_edits import Edit
     from evalset.verify.results import CaseResult, RunResult
-
-CASE_EXAMINED = "case examined"
-"""The name of the doctor's work at a workspace that is about one case."""
 
 EditOf: TypeAlias = "Callable[[GoldenEdit], Callable[[], Edit]]"
 """Gives the work that makes an edit of a golden."""
@@ -180,13 +178,12 @@ def _check(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> li
         "Check case",
         ":material/stethoscope:",
         lacks or "Examines the case with the doctor",
-        off=bool(lacks) or _runs(workspace, CASE_EXAMINED),
+        off=bool(lacks) or _runs(workspace, EXAMINED),
     ):
         portable = bool(workspace.options.get("doctor_portable"))
-        job = workspace.jobs[CASE_EXAMINED] = examined(
-            ward_of(workspace.eval_set, agent, portable=portable, whole_folder=False)
+        begin_examination(
+            workspace, ward_of(workspace.eval_set, agent, portable=portable, whole_folder=False)
         )
-        job.wait(AT_ONCE_SECONDS)
         st.rerun()
     findings, is_of_now = _findings(workspace, shown)
     if findings is not None:
@@ -235,24 +232,28 @@ def _scored(workspace: Workspace, shown: ShownCase) -> tuple[AdkCaseResult | Non
 
 
 def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[Finding] | None, bool]:
-    jobs: list[Job[Examination]] = [
-        workspace.jobs[name] for name in (CASE_EXAMINED, EXAMINED) if name in workspace.jobs
-    ]
-    found = next((job.result for job in jobs if job.result is not None), None)
-    if found is None:
+    """Return what the doctor found last; nothing of another file, nor that there was nothing before a change: the case may be newer."""
+    job: Job[Examination] | None = workspace.jobs.get(EXAMINED)
+    if job is None or job.result is None:
         return None, True
-    own = [each for each in found.findings if each.eval_id == shown.eval_id and each.severity != "note"]
-    return own, not is_out_of_date(found.measured, unsaved=shown.unsaved)
+    files = {workspace.eval_set, sidecar_of(workspace.eval_set)}
+    own = [
+        each
+        for each in job.result.findings
+        if each.eval_id == shown.eval_id and each.file in files and each.severity != "note"
+    ]
+    is_of_now = not is_out_of_date(job.result.measured, unsaved=shown.unsaved)
+    return own if own or is_of_now else None, is_of_now
 
 
 def _underway(workspace: Workspace) -> None:
-    for name in (CASE_VERIFIED, CASE_EXAMINED):
+    for name in (CASE_VERIFIED, EXAMINED):
         job = workspace.jobs.get(name)
         if job is not None and job.state == "running":
             waiting(job, name.replace(" ", "_"))
         elif job is not None and job.problem:
             problem(
-                "The case was not checked." if name == CASE_EXAMINED else "The case was not verified.",
+                "The case was not checked." if name == EXAMINED else "The case was not verified.",
                 job.problem,
             )
     run = workspace.run

@@ -28,7 +28,7 @@ from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
-from evalset.editing.case_edits import DeleteCase, NoteCase, ReviewCase
+from evalset.editing.case_edits import DeleteCase, DuplicateCase, NoteCase, ReviewCase
 from evalset.editing.case_reviews import CaseReview
 from evalset.golden_trace.steps import Step
 from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
@@ -357,13 +357,8 @@ def changes(tab: Tab, path: Path) -> tuple[str, ...]:
 def test_a_renamed_argument_is_migrated_where_the_result_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The result has the action: what it would change is shown before it is written. Then verify is offered, and on the page of the case it runs."""
-    agents = tmp_path / "agents"
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(agents), "--no-demos"])
-    made = played_script(agent(tmp_path / "then", NOTES), {"say": "Note tea.", "moves": MOVES})
-    folder = agent(agents, NOTES.replace("text: str", "words: str"))
-    path = made.rename(folder / made.name)
-    sidecar_of(made).rename(sidecar_of(path))
+    """The result has the action: what it would change is shown before it is written. Then verify is offered."""
+    path = with_renamed_argument(tmp_path, monkeypatch)
     tab = opened(path)
     assert verified(tab, path).status == "failed"
     assert "'text' is unknown, 'words' is required" in tab.literal
@@ -378,15 +373,42 @@ def test_a_renamed_argument_is_migrated_where_the_result_names_it(
     assert '"words"' in path.read_text()
     settled(tab.click(tab.key("verify_again")), path)
     assert result_of(path).status == "passed"
-    agent(agents, NOTES)
+
+
+def with_renamed_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a set whose agent was changed since; the studio is started with its folder."""
+    agents = tmp_path / "agents"
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(agents), "--no-demos"])
+    made = played_script(agent(tmp_path / "then", NOTES), {"say": "Note tea.", "moves": MOVES})
+    path = made.rename(agent(agents, NOTES.replace("text: str", "words: str")) / made.name)
+    sidecar_of(made).rename(sidecar_of(path))
+    return path
+
+
+@pytest.mark.usefixtures("no_key")
+def test_a_migration_on_the_page_of_a_case_is_verified_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else changed the case. What the doctor finds of it is the same there and in the doctor's tab; of a new case nothing is known."""
+    path = with_renamed_argument(tmp_path, monkeypatch)
     case = settled(case_page(path).click(case_page(path).key("case_verify-case")), path)
-    assert "'words' is unknown, 'text' is required" in case.literal
+    assert "'text' is unknown, 'words' is required" in case.literal
+    settled(case.click(case.key("case_check-case")), path)
+    assert any("finding" in each for each in badges(case))
     settled(case.click(case.key("divergence_migrate")), path)
     settled(settled(case.click(case.key("doctor_write")), path), path)
     assert "changed elsewhere" not in case.words
     found = last_result(bench_of(path), "one")
     assert found is not None
     assert found.status == "passed"
+    assert any("finding" in each and "out of date" in each for each in badges(case))
+    settled(opened(path).choose("set_tab", "Doctor"), path)
+    assert badges(case.run())[1:] == ["no problems"]
+    edited_sets().of(LOCAL, path).work.apply(DuplicateCase(case="one", eval_id="one_2"))
+    case.run().click("set_save").click("save_set")
+    new = Tab(page="sets", set=str(path), case="one_2")
+    assert new.has("note_edit")
+    assert badges(new) == []
 
 
 def case_page(path: Path) -> Tab:
