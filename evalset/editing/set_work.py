@@ -102,15 +102,15 @@ class SetWork:
 
     @property
     def is_edited(self) -> bool:
-        """Whether a save would change the set or what is recorded of it; reviews alone have a file of their own."""
+        """Whether a save would change the set or what is recorded of it: what is verified, which no note and no review is."""
         return self.state.order != self.saved.order or any(map(self.is_case_edited, self.state.held))
 
     def is_case_edited(self, key: str) -> bool:
-        """Return whether a case is new, or has changed beyond its review, since it was saved or opened."""
+        """Return whether a case is new, or has changed beyond its note and its review, since it was saved or opened."""
         now = self.state.held.get(key)
         if now is None or now is self.saved.held.get(key):
             return False
-        return key not in _members(self.saved.order) or now[:-1] != self.held(key, self.saved)[:-1]
+        return key not in _members(self.saved.order) or now[:2] != self.held(key, self.saved)[:2]
 
     def __contains__(self, key: object) -> bool:
         return key in self.state.held or key in self.opened.places

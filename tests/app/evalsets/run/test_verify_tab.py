@@ -286,6 +286,7 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     work.undo()
     work.apply(NoteCase(case=work.state.order[0], text="Looks right", tags=("smoke",)))
     work.apply(ReviewCase(case=work.state.order[0], review=CaseReview(status="approved")))
+    assert not tab.run().keys("out_of_date_verify")
     tab.run().click("set_save").click("save_set")
     assert "Looks right" in sidecar_of(path).read_text()
     assert changes(tab, path) == ()
