@@ -147,7 +147,8 @@ async def _verdict(
     """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
     golden = _with_state([*map(steps_of, expected)], expected_state(each))
     ours = [steps_of(invocation) for invocation in replay.turns]
-    is_cut = len(ours) < len(each.case.conversation or ()) or bool(replay.error)
+    is_compared = not replay.error or compared.wrong_state
+    is_cut = len(ours) < len(each.case.conversation or ()) or not is_compared
     with_state = ours if is_cut else _with_state(ours, replay.final_state)
     blame = await _blame(
         FailedRun(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again

@@ -651,7 +651,7 @@ def test_a_renamed_argument_or_tool_is_migrated_by_the_command_that_is_shown(
 
 
 def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, verifies: Ends) -> None:
-    """A tolerance lets it differ from the golden's; what differs is that the agent's tools do not take it."""
+    """A tolerance lets it differ from the golden's; what differs is that the agent's tools do not take it. The state is that of the check, though the run ended early."""
     written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
     recording = sidecar_of(written)
     recorded = json.loads(recording.read_text())
@@ -659,10 +659,15 @@ def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, ve
         {"kind": "ignore", "of": "arguments", "tool": "note", "path": "text"}
     ]
     recording.write_text(json.dumps(recorded))
-    written.write_text(written.read_text().replace('"tea"', '"coffee"'))
+    golden = json.loads(written.read_text().replace('"tea"', '"coffee"'))
+    golden["eval_cases"][0]["final_session_state"] = {"closed": True}
+    written.write_text(json.dumps(golden))
     agent(tmp_path / "agents", NOTES.replace("text: str", "words: str"))
     (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
-    called = case["runs"][0]["divergence"]["pairs"][0]
+    (run,) = case["runs"]
+    assert "closed is missing" in [check["detail"] for check in run["checks"]]
+    called, *_, state = run["divergence"]["pairs"]
+    assert [state[side]["value"] for side in ("golden", "actual")] == [{"closed": True}, {}]
     assert [called[side]["value"] for side in ("golden", "actual")] == [{"text": "coffee"}, {"text": "tea"}]
 
 
