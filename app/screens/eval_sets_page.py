@@ -289,7 +289,7 @@ def _sentences(saved: Saved) -> list[str]:
     """Return what a save did, beside the eval set itself."""
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
-        found.append(f"The recorded tool responses were updated, too: {saved.beside}")
+        found.append(f"The file of recorded responses and notes was updated, too: {saved.beside}")
     found += [
         f"Another person's decision became a comment of the case {line}" for line in saved.decided_twice
     ]
@@ -298,7 +298,7 @@ def _sentences(saved: Saved) -> list[str]:
     elif saved.reviews:
         found.append(f"The reviews were updated, too: {saved.reviews}")
     if saved.trouble:
-        found.append(f"The recorded tool responses could not be updated: {saved.trouble}")
+        found.append(f"The file of recorded responses and notes could not be updated: {saved.trouble}")
     if saved.converted_copy:
         found.append(f"The original in ADK's old format is kept as {saved.converted_copy}")
     return found

@@ -289,6 +289,7 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     assert not tab.run().keys("out_of_date_verify")
     tab.run().click("set_save").click("save_set")
     assert "Looks right" in sidecar_of(path).read_text()
+    assert f"notes was updated, too: {sidecar_of(path)}" in tab.literal
     assert changes(tab, path) == ()
     work.apply(DeleteCase(case=work.state.order[1]))
     tab.run().click("set_save").click("save_set")
