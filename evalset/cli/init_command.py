@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -170,13 +171,26 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--package",
-        default=_PACKAGE,
+        default=_installed_from(),
         metavar="NAME",
-        help=f"what pip installs in the workflow: a name with a version, or an address (default: {_PACKAGE}, which is not on PyPI yet)",
+        help=f"what pip installs in the workflow: a name with a version, or an address (default: the address that this {_PACKAGE} was "
+        "installed from; it is not on PyPI yet)",
     )
     _add_models(parser)
     parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
     return parser
+
+
+def _installed_from() -> str:
+    """Return the address that pip installed this package from, as PEP 610 notes it; its name where it is none that CI reaches."""
+    try:
+        noted = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return _PACKAGE
+    url, source = str(noted.get("url", "")), noted.get("vcs_info", {})
+    if "://" not in url or url.startswith("file:"):
+        return _PACKAGE
+    return f"{source['vcs']}+{url}@{source['commit_id']}" if source else url
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
@@ -232,18 +246,20 @@ def _goldens(root: Path) -> str:
         raise _RefusedError(
             f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
         )
-    return os.path.commonpath(folders)
+    return os.path.commonpath(folders) or "."
 
 
 def _agents_around(root: Path, goldens: Path) -> str:
-    """Return the option of the doctor that names the agents in whose folders the goldens lie; empty unless that is one folder."""
+    """Return the option of the doctor that names the agents in whose folders the goldens lie; empty unless that is one folder for all of them."""
     top, found = root.resolve(), set[Path]()
     for path in filter(_holds_goldens, files_below(goldens) if goldens.is_dir() else [goldens]):
         project, above = project_of(path.parent), agent_above(path, root)
-        if above is None and project is not None and project.agent.is_dir():
-            found.add(project.agent.resolve())
-        elif above is not None:
+        if above is not None:
             found.add(above if above == top else above.parent)
+        elif project is not None and project.agent.is_dir():
+            found.add(project.agent.resolve())
+        else:
+            return ""  # it may be another agent's
     places = [folder.relative_to(top) for folder in found if folder.is_relative_to(top)]
     return f"--agents-dir {shlex.quote(str(places[0]))}" if len(found) == len(places) == 1 else ""
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.files.eval_names import base_name, snake_case
 from evalset.verify.criteria import Criteria
-from simulator.agents.project_folders import project_folders
+from simulator.agents.agent_folder import agent_above
+from simulator.agents.project_folders import MARKS, project_folders
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 
@@ -110,12 +111,28 @@ def shown_verify(agent: AgentWords | None, asked: VerifyRequest) -> str:
     cases = [part for eval_id in asked.cases for part in _case(eval_id)]
     tests = [f"{asked.eval_set}::{eval_id}" for eval_id in asked.cases] or [str(asked.eval_set)]
     in_tests = [sys.executable, "-m", "pytest", "--goldens", f"--goldens-options={shlex.join(ways)}", *tests]
-    ci = [*program(), "init", "ci", "--models", asked.models]
+    folder = asked.eval_set.absolute().parent
+    root = _root(folder, agent, asked.agents_dir)
+    goldens = ["--goldens", str(folder.relative_to(root))] if folder != root else []
+    ci = [*program(), "init", "ci", "--models", asked.models, *goldens]
     return _joined(
         _in(start_in, [*program(), "verify", str(asked.eval_set), *cases, *ways]),
         _in(start_in, in_tests),
-        _in(project_folders(asked.eval_set.absolute())[-1], ci),
+        _in(root, ci),
     )
+
+
+def _root(folder: Path, agent: AgentWords | None, agents_dir: Path | None) -> Path:
+    """Return the root of the project that a set's folder is in: as its marks tell, else the nearest folder that contains the agent's, too."""
+    around = project_folders(folder)
+    if any((around[-1] / mark).exists() for mark in MARKS):
+        return around[-1]
+    own = agent.folder if agent is not None else None
+    own = own or agent_above(folder / "set", around[-1])
+    if own is None:
+        return folder
+    held = own if own == agents_dir else own.parent
+    return next((place for place in around if held.is_relative_to(place)), folder)
 
 
 def _replay_options(asked: VerifyRequest) -> list[str]:

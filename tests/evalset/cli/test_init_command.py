@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,6 +95,20 @@ def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
     assert (program, words) == ("golden-trace", ["doctor", *option.split(), goldens])
     # The agent has no tool, so that the call of the case is an error where the agent is known.
     ends(int(bool(option)), *words)
+
+
+def test_a_set_that_is_in_no_agents_folder_is_not_held_against_another_agent(here: Path, ends: Ends) -> None:
+    """The doctor has no agent then; and sets that have no folder in common are named by the current one."""
+    write_agent(
+        here / "desk",
+        'from google.adk.agents import LlmAgent\n\nroot_agent = LlmAgent(name="desk", model="none")\n',
+    )
+    for folder in (here / "desk", here / "data"):
+        folder.mkdir(exist_ok=True)
+        (folder / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
+    ends(0, "init", "ci")
+    (doctor,) = (step for step in written()[0] if "doctor" in step)
+    assert shlex.split(doctor) == ["golden-trace", "doctor", "."]
 
 
 @pytest.mark.long
@@ -207,6 +222,29 @@ def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     told = ends(1, "init", "ci", "--force", "--package", "git+https://example.com/studio").out
     assert "--package" not in WORKFLOW.read_text() + told.rpartition(str(WORKFLOW))[2]
     assert HOOKS.read_text() == "repos: []\n"
+
+
+@pytest.mark.parametrize(
+    ("noted", "installed"),
+    [
+        ({"url": "https://example.com/studio.whl", "archive_info": {}}, "https://example.com/studio.whl"),
+        (
+            {"url": "https://example.com/studio", "vcs_info": {"vcs": "git", "commit_id": "5a1c"}},
+            "git+https://example.com/studio@5a1c",
+        ),
+        ({"url": "file:///studio", "dir_info": {}}, "golden-trace-studio"),
+    ],
+)
+def test_the_workflow_installs_this_package_from_where_it_was_installed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends, noted: dict[str, Any], installed: str
+) -> None:
+    """Where that is an address that CI reaches, and `--package` names no other."""
+    assert project.is_dir()
+    this = SimpleNamespace(read_text=lambda _: json.dumps(noted))
+    monkeypatch.setattr("evalset.cli.init_command.distribution", lambda _: this)
+    told = ends(0, "init", "ci").out
+    assert shlex.split(written()[0][0])[4] == installed
+    assert ("--package" in told) is ("://" not in installed)
 
 
 def test_a_project_without_goldens_is_told_so(tmp_path: Path, ends: Ends) -> None:

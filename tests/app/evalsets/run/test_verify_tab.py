@@ -506,7 +506,6 @@ def test_the_commands_that_are_shown_give_the_same_verdict(
 ) -> None:
     """The agent's own model does something else than the recorded one: who answered is told, on the page of a case, too; a terminal and CI ask the same."""
     path = eval_set()
-    (path.parents[1] / "pyproject.toml").write_text("")
     agent = path.with_name("agent.py")
     agent.write_text(agent.read_text().replace("{a.name}: {a.response}", "all is well"))
     tab = opened(path)
@@ -528,6 +527,7 @@ def test_the_commands_that_are_shown_give_the_same_verdict(
     done = completed("bash", "-c", ci_line, folder=tmp_path, environment=there)
     assert done.returncode == 0, f"{ci_line}\n{done.stdout}{done.stderr}"
     assert (agent.parents[1] / ".github").is_dir()
+    assert "-m golden desk" in (agent.parents[1] / ".pre-commit-config.yaml").read_text()
     case = Tab(page="sets", set=str(path), case="one")
     assert words in case.words
 
