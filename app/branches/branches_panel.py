@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from app.branches.branch_graph import newest_of, tree_dot
 from app.branches.branch_labels import held, option, steps
 from app.forms.common_panel import badge, block, page_head
 from app.forms.dot_graph import DARK, LIGHT
-from app.forms.safe_labels import Badge, literal
+from app.forms.safe_labels import Badge, DetailBlock, literal
 from app.forms.widget_sync import set_input
 from app.live.live_sessions import title
 from app.session import page_state
@@ -219,12 +219,12 @@ def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) ->
     shared = shared_entries(ours, theirs)
     rows = compared(ours, theirs)
     changed = sum(row.kind != "same" for row in rows)
-    st.caption(f"Both begin with the same {steps(shared)}. After that, {_counted(changed)}.")
-    names = tool_names(ours), tool_names(theirs)
-    _rows(rows, names)
+    st.caption(f"Both begin with the same {steps(shared)}. After that, {count_words(changed)}.")
+    rows_side_by_side(rows, Sides(tool_names(ours), tool_names(theirs)))
 
 
-def _counted(changed: int) -> str:
+def count_words(changed: int) -> str:
+    """Say how many rows differ."""
     return f"{changed} row{' differs' if changed == 1 else 's differ'}" if changed else "nothing differs"
 
 
@@ -245,15 +245,24 @@ def _chosen(
     return chosen
 
 
-def _rows(rows: Sequence[ComparedRow], names: tuple[Mapping[str, str], Mapping[str, str]]) -> None:
+class Sides(NamedTuple):
+    """How both sides are shown: the names of their tools by the ids of calls, and the body of an entry."""
+
+    left: Mapping[str, str]
+    right: Mapping[str, str]
+    body: Callable[[HistoryEntry], Sequence[DetailBlock]] = blocks
+
+
+def rows_side_by_side(rows: Sequence[ComparedRow], sides: Sides) -> None:
+    """Draw rows, of which those that are the same are folded."""
     drawn, place = 0, 0
     for is_same, group in itertools.groupby(rows, key=lambda row: row.kind == "same"):
         members = list(group)
         if is_same:
-            _folded(members, place, names)
+            _folded(members, place, sides)
         else:
             for number, row in enumerate(members[: MOST_ROWS - drawn], place):
-                _row(row, number, names)
+                _row(row, number, sides)
             drawn += len(members)
         place += len(members)
         if drawn > MOST_ROWS:
@@ -261,9 +270,7 @@ def _rows(rows: Sequence[ComparedRow], names: tuple[Mapping[str, str], Mapping[s
             return
 
 
-def _folded(
-    rows: Sequence[ComparedRow], place: int, names: tuple[Mapping[str, str], Mapping[str, str]]
-) -> None:
+def _folded(rows: Sequence[ComparedRow], place: int, sides: Sides) -> None:
     """Draw a line that stands for rows that are the same; they are drawn while it is open."""
     words = "identical step" if len(rows) == 1 else "identical steps"
     folded = st.expander(
@@ -274,31 +281,31 @@ def _folded(
             st.empty()
             return
         for number, row in enumerate(rows[:MOST_ROWS], place):
-            _row(row, number, names)
+            _row(row, number, sides)
         if len(rows) > MOST_ROWS:
             st.caption(f"Only the first {MOST_ROWS} are shown.")
 
 
-def _row(row: ComparedRow, place: int, names: tuple[Mapping[str, str], Mapping[str, str]]) -> None:
+def _row(row: ComparedRow, place: int, sides: Sides) -> None:
     columns = st.columns(2, gap="small")
     with columns[0]:
-        _cell(row.left, row, place, names[0], "left")
+        _cell(row.left, row, place, sides, "left")
     with columns[1]:
-        _cell(row.right, row, place, names[1], "right")
+        _cell(row.right, row, place, sides, "right")
 
 
 def _cell(
     entry: HistoryEntry | None,
     row: ComparedRow,
     place: int,
-    names: Mapping[str, str],
+    sides: Sides,
     side: Literal["left", "right"],
 ) -> None:
     with st.container(border=True, gap="xsmall", key=f"compared_{side}_{row.kind}_{place}"):
         if entry is None:
             st.caption("\u2013")
             return
-        line = step(place, entry, names)
+        line = step(place, entry, getattr(sides, side))
         body = st.expander(
             f"{line.label}{_MARKS[row.kind]}",
             type="step",
@@ -308,15 +315,15 @@ def _cell(
         )
         with body:
             if body.open:
-                for number, shown in enumerate(blocks(entry)):
+                for number, shown in enumerate(sides.body(entry)):
                     block(shown, f"compared_file_{side}_{place}_{number}")
             else:
                 st.empty()
         if row.differences:
-            st.code(literal(_places(row, side)), language=None, wrap_lines=True)
+            st.code(literal(places_of(row, side)), language=None, wrap_lines=True)
 
 
-def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
+def places_of(row: ComparedRow, side: Literal["left", "right"]) -> str:
     """Write the places that differ; beside an answer of the other sort, only what this side has."""
     differing = [one for one in row.differences if not (_of_two_sorts(row) and _is_missing(one, side))]
     lines = [f"{place.path}: {_value(getattr(place, side))}" for place in differing[:MOST_PLACES]]

@@ -60,10 +60,11 @@ class RemoveUpload(Value):
 
 
 class OpenCase(Value):
-    """Show a case; None shows the cases of the set."""
+    """Show a case, compared with `other` where that is given; None shows the cases of the set."""
 
     kind: Literal["open_case"] = "open_case"
     key: str | None = None
+    other: str | None = None
 
 
 class ApplyEdits(Value):

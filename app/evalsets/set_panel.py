@@ -43,6 +43,7 @@ class ShownSet:
 
     Attributes:
         case: The case that is open; None for the tabs.
+        compared: Draws it next to another one, where it is compared with that.
         part: The part of it whose editor is open.
         saving: What a save would change is shown first.
         failed: Why the last command did not work.
@@ -54,6 +55,7 @@ class ShownSet:
     """
 
     case: str | None = None
+    compared: Tab | None = None
     part: OpenPart | None = None
     saving: bool = False
     failed: str | None = None
@@ -81,6 +83,8 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         return save_page(scene, shown.failed) or asked
     if shown.failed:
         problem("The action failed. Nothing was changed.", shown.failed)
+    if shown.compared is not None:
+        return shown.compared(scene) or asked
     if shown.case is not None:
         return case_page(scene, shown.case, shown.part, partial(_case_runs, scene, shown.case)) or asked
     if shown.missing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import assert_never
 
@@ -31,6 +32,7 @@ from app.evalsets.set_context import (
     SaveSet,
     SetCommand,
     SetContext,
+    Tab,
     UndoEdit,
 )
 from app.evalsets.set_discovery import (
@@ -47,6 +49,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.recent_sets import remember_set
 from app.live.storage_wait import keep_drafts
 from app.live.upload_quota import uploads_of
+from app.screens.compared_cases_panel import compared_cases
 from app.screens.played_case import play_case
 from app.server.login import visitor
 from app.server.owners import LOCAL
@@ -115,6 +118,7 @@ def _shown(scene: SetContext) -> ShownSet:
     both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
     return ShownSet(
         case=case,
+        compared=_compared(scene, case),
         missing=key if key and case is None else "",
         part=_part(scene, case),
         saving=bool(page_state.get("saving_set")) and scene.work.is_changed,
@@ -130,6 +134,14 @@ def _case(scene: SetContext) -> str | None:
     """Return the case that is open; None where the set has none of the key in the address."""
     key = page_state.case_key()
     return key if key in scene.work.state.order else None
+
+
+def _compared(scene: SetContext, case: str | None) -> Tab | None:
+    """Return what draws the case next to the one with which the address compares it."""
+    other = page_state.other_case()
+    if case is None or other is None or other not in scene.work.state.order:
+        return None
+    return partial(compared_cases, key=case, other=other)
 
 
 def _both(scene: SetContext) -> Sequence[Conflict] | None:
@@ -214,10 +226,10 @@ def _remember(path: str) -> None:
 
 def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one arm for each kind of command
     match asked:
-        case OpenCase(key=key):
+        case OpenCase(key=key, other=other):
             # Another table, so that the line that was selected is not chosen again on the way back.
             page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
-            page_state.show_case(key, None if _case(scene) else written(chosen()))
+            page_state.show_case(key, None if _case(scene) else written(chosen()), other)
         case EditPart():
             _edit_part(asked, scene)
         case ApplyEdits():

@@ -30,7 +30,6 @@ from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.export_page import export_page
-from app.screens.new_code_panel import new_code
 from app.screens.sidebar import side
 from app.screens.start_page import start_page
 from app.screens.unreadable_drafts_panel import show_set_aside
@@ -180,7 +179,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
 
 def _new_code(live: LiveSession) -> None:
     """Offer to go on with the agent's files as they are now, where they have changed."""
-    if has_new_code(live) and new_code():
+    if has_new_code(live) and _offered_restart():
         with st.spinner("Starting the agent's process"):
             _carry_out(lambda: take_new_code(live), live)
     if misfits := misfit_calls(live, live.simulation.view().session.history):
@@ -376,4 +375,17 @@ def _notes(view: SimulationView) -> None:
         problem(
             "The agent no longer does what was recorded. Undo steps until it matches, or start a new session.",
             view.divergence.sentence(),
+        )
+
+
+def _offered_restart() -> bool:
+    """Offer to go on with files of the agent that have changed; return whether it was taken."""
+    with st.container(key="new_code", border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("The agent's files have changed since it was loaded.", width="content")
+        return st.button(
+            "Restart with new code",
+            key="restart_with_new_code",
+            icon=":material/restart_alt:",
+            help="Restarts the agent's process for all its sessions. No model or tool runs again. If the new code "
+            "behaves differently from the recorded steps, the session shows where.",
         )

@@ -25,11 +25,11 @@ _SESSION = "session"
 _SHARED = "shared"
 _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
-_SET, _CASE, _FORM, _SEARCH = "set", "case", "form", "search"
+_SET, _CASE, _OTHER, _FORM, _SEARCH = "set", "case", "other", "form", "search"
 _DOCUMENT = "document"
 Part: TypeAlias = Literal["tab", "part"]
 """A choice between views that stands in the address: of a page, and of a tab of it."""
-_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _FORM, _SEARCH, _DOCUMENT, *get_args(Part))
+_PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _OTHER, _FORM, _SEARCH, _DOCUMENT, *get_args(Part))
 """All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
@@ -220,23 +220,29 @@ def case_key() -> str | None:
     return st.query_params.get(_CASE) or None
 
 
+def other_case() -> str | None:
+    """Return the case in the address with which its case is compared; None where it is shown alone."""
+    return st.query_params.get(_OTHER) or None
+
+
 def show_sets(path: str | None = None, case: str | None = None) -> None:
     """Show the list of eval sets, or the set at a path, or a case of it; call `st.rerun` after."""
     _leave_for({_PAGE: _SETS, _SET: path, _CASE: case if path is not None else None})
 
 
-def show_case(key: str | None, found_by: str | None = None) -> None:
+def show_case(key: str | None, found_by: str | None = None, other: str | None = None) -> None:
     """Show a case of the set in the address, or all of them; call `st.rerun` after.
 
     Args:
         key: The case; None for all.
         found_by: The search of the list that it was found in; None for that in the address.
+        other: The case with which it is compared; None where it is shown alone.
     """
     put("part_failed", None)
     kept = (search() if found_by is None else found_by) or None
     put("cases_restored", kept if key is None else None)
     form_there = (get("case_forms") or {}).get(key)
-    _name({_CASE: key, _FORM: form_there, _SEARCH: kept if key is not None else None})
+    _name({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None})
 
 
 def search() -> str:

@@ -71,13 +71,16 @@ class ComparedRow(Value):
     differences: tuple[PlaceDiffers, ...] = ()
 
 
-def compared(left: Sequence[HistoryEntry], right: Sequence[HistoryEntry]) -> tuple[ComparedRow, ...]:
+def compared(
+    left: Sequence[HistoryEntry], right: Sequence[HistoryEntry], shared: int | None = None
+) -> tuple[ComparedRow, ...]:
     """Set two whole histories side by side, from where they part; what both have of the same facts before is left out.
 
     Entries that say the same stand beside each other first; between those, entries of one kind and one tool (or
-    agent). When something happened, how long it took, and the ids of calls make no difference.
+    agent). When something happened, how long it took, and the ids of calls make no difference. `shared` says how many
+    entries are left out, where these are no histories of one session.
     """
-    shared = shared_entries(left, right)
+    shared = shared_entries(left, right) if shared is None else shared
     names = _tools(left), _tools(right)
     ours, theirs = left[shared:], right[shared:]
     rows = _aligned(

@@ -216,6 +216,15 @@ def _ways(scene: SetContext, key: str) -> SetCommand | None:
             asked = ApplyEdits(
                 edits=(DuplicateCase(case=key, eval_id=free_id(scene, key, "copy")),), then="new"
             )
+        other = next((each for each in _order(scene, key) if each != key), None)
+        if st.button(
+            "Compare",
+            key="case_compare",
+            icon=":material/compare_arrows:",
+            disabled=other is None,
+            help="Shows this case next to another one" if other else "The set has no other case",
+        ):
+            asked = OpenCase(key=key, other=other)
         if st.button("Rename", key="case_rename", icon=":material/label:"):
             asked = EditPart(name=RENAME)
         if st.button("Edit as JSON", key="case_json", icon=":material/data_object:"):

@@ -202,6 +202,41 @@ def test_a_case_is_shown_step_by_step(path: Path) -> None:
     assert tab.live_marks() == []
 
 
+def test_two_cases_stand_side_by_side(path: Path) -> None:
+    """What differs is marked with its place, what only one has, too, and what is the same is folded; a refresh and a copied link show it.
+
+    Another case is chosen on either side, not the same one twice. A response that failed has the sign of an error.
+    """
+    held = json.loads(path.read_text())
+    data = held["eval_cases"][1]["conversation"][0]["intermediate_data"]
+    data["tool_responses"][0]["response"]["status"] = HOSTILE
+    data["tool_responses"][1]["response"] = {"status": "error", "message": "no track"}
+    del data["intermediate_responses"]
+    held["eval_cases"][1]["final_session_state"]["seen"] = ["B-2"]
+    path.write_text(json.dumps(held))
+    tab = same_address(on_set(path, "one").click("case_compare"))
+    assert f'result.status: "{HOSTILE}"' in tab.literal
+    assert 'result.status: "shipped"' in tab.literal
+    assert 'final state.seen[0]: "B-2"' in tab.literal
+    assert [len(tab.keys(f"compared_right_{kind}_")) for kind in ("changed", "only_left", "same")] == [
+        2,
+        1,
+        0,
+    ]
+    assert ":material/error:" in [each.icon for each in tab.app.expander]
+    tab.app.session_state[tab.keys("same_rows_")[0]] = True
+    assert tab.run().keys("compared_left_same_")
+    assert tab.live_marks() == []
+    tab.fill("cases_right_two", "three").run()
+    assert tab.app.query_params["other"] in ("three", ["three"])
+    assert tab.keys("compared_left_changed_") == []
+    assert "nothing differs" in tab.words
+    tab.fill("cases_right_three", "one").run()
+    assert tab.app.info
+    assert "other" not in tab.click("cases_back").app.query_params
+    assert tab.has("case_compare")
+
+
 def test_a_file_that_is_no_set_is_refused_with_the_reason(path: Path, tmp_path: Path) -> None:
     """The reason names the file and the line; of an archive without a case nothing is written."""
     path.write_text("{")
