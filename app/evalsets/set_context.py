@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from app.evalsets.open_sets import Restored
 from app.live.unsent_texts import UnsentTexts
@@ -36,6 +36,13 @@ class SetContext:
     agents: tuple[str, ...] = ()
     restored: Restored | None = None
     person: str = ""
+
+
+class StepMark(NamedTuple):
+    """What was found about a step of a case: a word for its line, and a sentence, which may come from outside."""
+
+    word: str
+    sentence: str
 
 
 class CloseSet(Value):

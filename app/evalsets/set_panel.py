@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -20,6 +21,7 @@ from app.evalsets.set_context import (
     SaveSet,
     SetCommand,
     SetContext,
+    StepMark,
     Tab,
     UndoEdit,
 )
@@ -35,6 +37,10 @@ from evalset.editing.case_edits import words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, text_of_set
 from evalset.editing.set_work import SetWork
+
+if TYPE_CHECKING:
+    from app.evalsets.run.case_runs_panel import ShownCase
+    from evalset.editing.case_parts import Where
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,10 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
     if shown.compared is not None:
         return shown.compared(scene) or asked
     if shown.case is not None:
-        return case_page(scene, shown.case, shown.part, partial(_case_runs, scene, shown.case)) or asked
+        runs = partial(_case_runs, scene, shown.case)
+        return (
+            case_page(scene, shown.case, shown.part, runs, partial(_case_marks, scene, shown.case)) or asked
+        )
     if shown.missing:
         st.warning("The set does not have the case that the link names.", icon=":material/link_off:")
         st.text(literal(shown.missing))
@@ -230,15 +239,29 @@ def _replay(scene: SetContext) -> None:
 
 def _case_runs(scene: SetContext, key: str) -> SetCommand | None:
     """Draw what is run on a case; return what was asked for about its last result."""
-    from app.evalsets.run.case_runs_panel import ShownCase, case_runs  # noqa: PLC0415 - not before somebody looks there
+    from app.evalsets.run.case_runs_panel import case_runs  # noqa: PLC0415 - not before somebody looks there
     from app.evalsets.run.golden_edits import edit_of  # noqa: PLC0415 - as above
     from app.evalsets.run.run_tab import command_of  # noqa: PLC0415 - as above
 
     workspace = workspaces().of(scene.owner, scene.path)
-
-    shown = ShownCase(scene.work.row(key).eval_id, unsaved=scene.work.is_edited)
-    asked = case_runs(workspace, facts_of(scene.path), shown, lambda golden: edit_of(scene, golden))
+    shown, facts = _shown_case(scene, key), facts_of(scene.path)
+    asked = case_runs(workspace, facts, shown, lambda golden: edit_of(scene, golden))
     return command_of(scene, workspace, asked)
+
+
+def _case_marks(scene: SetContext, key: str) -> Mapping[Where, StepMark]:
+    """Return what was found about steps of a case."""
+    from app.evalsets.run.case_runs_panel import marked_steps  # noqa: PLC0415 - as above
+
+    return marked_steps(workspaces().of(scene.owner, scene.path), _shown_case(scene, key))
+
+
+def _shown_case(scene: SetContext, key: str) -> ShownCase:
+    from app.evalsets.run.case_runs_panel import ShownCase  # noqa: PLC0415 - as above
+
+    opened, work = scene.work.opened, scene.work
+    case = opened.case(key) if key in opened.places else None
+    return ShownCase(work.row(key).eval_id, unsaved=work.is_edited, case=case)
 
 
 def _runs(scene: SetContext) -> SetCommand | None:

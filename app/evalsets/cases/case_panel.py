@@ -27,6 +27,7 @@ from app.evalsets.set_context import (
     PlayCase,
     SetCommand,
     SetContext,
+    StepMark,
     step_value,
 )
 from app.forms.common_panel import pane, shown_file, unfolding
@@ -79,8 +80,12 @@ def case_page(
     key: str,
     part: OpenPart | None,
     runs: Callable[[], SetCommand | None] = lambda: None,
+    found: Callable[[], Mapping[Where, StepMark]] = dict,
 ) -> SetCommand | None:
-    """Draw the case with this key, and the editor of a part of it; return what was asked for. `runs` does so for what is run on the case."""
+    """Draw the case with this key, and the editor of a part of it; return what was asked for.
+
+    `runs` does so for what is run on the case, and `found` gives what that found about steps.
+    """
     asked = _head(scene, key)
     asked = runs() or asked
     left, right = st.columns(COLUMNS, gap="small")
@@ -92,7 +97,7 @@ def case_page(
         else:
             asked = _of_case(scene, key, agent) or asked
     with left:
-        return case_timeline(scene, key, agent) or asked
+        return case_timeline(scene, key, agent, found()) or asked
 
 
 def _agent(scene: SetContext, key: str) -> str:
@@ -265,8 +270,10 @@ PAGE_TURNS = 10
 _SHORT = 76
 
 
-def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
-    """Draw it; return what was asked for. `agent` plays the case where that is asked."""
+def case_timeline(
+    scene: SetContext, key: str, agent: str, found: Mapping[Where, StepMark] | None = None
+) -> SetCommand | None:
+    """Draw it; return what was asked for. `agent` plays the case where that is asked, and the steps in `found` are marked."""
     case = scene.work.case(key)
     turns = turns_of(case)
     asked: SetCommand | None = None
@@ -284,7 +291,9 @@ def case_timeline(scene: SetContext, key: str, agent: str) -> SetCommand | None:
             )
         first = (page - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
-            told = _Told(unsure_answers(case, recorded, number), step_notes(case, recorded, number))
+            told = _Told(
+                unsure_answers(case, recorded, number), step_notes(case, recorded, number), found or {}
+            )
             asked = _turn(scene, key, number, agent, told) or asked
         if field(case, "conversation_scenario") is not None:
             where: Where = ("conversation_scenario",)
@@ -310,10 +319,11 @@ def unknown_caption(unknown: Sequence[str]) -> None:
 
 
 class _Told(NamedTuple):
-    """What the recording tells of the steps of a turn, by their places: what nobody said, and what the case has no field for."""
+    """What is told of the steps of a turn, by their places: what nobody said, what the case has no field for, and what was found."""
 
     unsure: Mapping[Where, Unsure]
     notes: Mapping[Where, StepNote]
+    found: Mapping[Where, StepMark]
 
 
 def _turn(scene: SetContext, key: str, number: int, agent: str, told: _Told) -> SetCommand | None:
@@ -338,13 +348,14 @@ def _turn(scene: SetContext, key: str, number: int, agent: str, told: _Told) -> 
             comments,
             told.unsure.get(step.where, SURE),
             told.notes.get(step.where),
+            told.found.get(step.where),
         )
         asked = _step(scene, key, shown, agent) or asked
     return asked
 
 
 class _ShownStep(NamedTuple):
-    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, what nobody said of it."""
+    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, what nobody said of it, what was found."""
 
     step: CaseStep
     place: int
@@ -353,6 +364,7 @@ class _ShownStep(NamedTuple):
     comments: Sequence[CaseComment]
     unsure: Unsure
     note: StepNote | None
+    found: StepMark | None
 
 
 def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetCommand | None:
@@ -360,6 +372,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
     if shown.note is not None:
         st.caption(literal(shown.note.words))
     words += f" :orange-badge[{blank_word(shown.unsure.blanks)}]" if shown.unsure.blanks else ""
+    words += f" :red-badge[{shown.found.word}]" if shown.found else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
     body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
     with body:
@@ -367,6 +380,8 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
             st.empty()
             return None
         _body(shown.step, shown.name)
+        if shown.found:
+            st.text(literal(shown.found.sentence))
         for title, places in zip((BLANKS, UNCERTAIN), shown.unsure, strict=True):
             if places:
                 st.caption(title)

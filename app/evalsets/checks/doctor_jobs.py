@@ -152,10 +152,12 @@ def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
 
 def sentences(findings: Sequence[Finding]) -> str:
     """Write findings as lines that say all of each."""
-    return "\n".join(
-        f"{MARKS[finding.severity]} {finding.file.name} {_place(finding)}: {_meaning(finding)} {_remedy(finding)}".strip()
-        for finding in findings
-    )
+    return "\n".join(sentence(each, f"{each.file.name} {_place(each)}") for each in findings)
+
+
+def sentence(finding: Finding, place: str) -> str:
+    """Write all of a finding as a line; `place` is how its place is named."""
+    return f"{MARKS[finding.severity]} {place}: {_meaning(finding)} {_remedy(finding)}".strip()
 
 
 def _meaning(finding: Finding) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
-from app.evalsets.checks.doctor_jobs import EXAMINED, finding_rows, ward_of
+from app.evalsets.checks.doctor_jobs import EXAMINED, sentence, ward_of
 from app.evalsets.checks.doctor_tab import begin_examination, is_migrating, migration_shown
 from app.evalsets.choices_panel import agent_of_set, key_of
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
+from app.evalsets.run.case_marks import CaseFinding, case_findings, diverging_steps
 from app.evalsets.run.eval_tables import metric_rows
 from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
 from app.evalsets.run.verify_jobs import MARKS, options_of, verifying, where_of, why_of
@@ -28,7 +29,7 @@ from app.evalsets.run.verify_tab import (
     edit_said,
     edited_golden,
 )
-from app.evalsets.set_context import AskToSave
+from app.evalsets.set_context import AskToSave, StepMark
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
@@ -45,13 +46,16 @@ from evalset.replay.model_choice import BY_HAND
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
     from evalset.adk_runs.eval_results import AdkCaseResult
-    from evalset.doctor import Examination, Finding
+    from evalset.doctor import Examination
     from evalset.editing.case_edits import Edit
+    from evalset.editing.case_parts import Case, Where
     from evalset.verify.results import CaseResult, RunResult
 
 EditOf: TypeAlias = "Callable[[GoldenEdit], Callable[[], Edit]]"
 """Gives the work that makes an edit of a golden."""
 
+_DIVERGES = StepMark("first divergence", "Here the last run first differs from the golden.")
+_MOST_FINDINGS = 20
 _AGAIN = "case_again"
 """The note of the case that is verified by itself once its golden is saved."""
 
@@ -69,11 +73,13 @@ class ShownCase:
         eval_id: Its id.
         agent: The agent that plays it; empty for the set's own.
         unsaved: The page has edits of the set that its file does not have.
+        case: The case as the file has it; None where that is not known.
     """
 
     eval_id: str
     agent: str = ""
     unsaved: bool = False
+    case: Case | None = None
 
 
 def case_runs(
@@ -103,7 +109,7 @@ def case_runs(
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="case_runs"):
         verified = _verify(workspace, shown, agent, lacks)
         scored = _adk_eval(workspace, shown, agent, lacks)
-        findings = _check(workspace, shown, agent, lacks_case)
+        _check(workspace, shown, agent, lacks_case)
         saves = lacks == _UNSAVED and edit is not None and _save(workspace)
     if saves:
         return AskToSave()
@@ -113,8 +119,25 @@ def case_runs(
             verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
         )
         asked = _why(workspace, replace(shown, agent=agent), failed, edit) if failed is not None else None
-        _details(workspace, replace(shown, agent=agent), failed, scored, findings)
+        _findings_shown(workspace, shown)
+        _details(workspace, replace(shown, agent=agent), failed, scored)
         return asked
+
+
+def marked_steps(workspace: Workspace, shown: ShownCase) -> dict[Where, StepMark]:
+    """Return what was found about steps of the case, by their places; nothing that is out of date."""
+    findings, is_of_now = _findings(workspace, shown)
+    found = {
+        each.where: StepMark("finding", each.finding.meaning)
+        for each in findings or ()
+        if is_of_now and each.where
+    }
+    last = last_result(workspace, shown.eval_id)
+    if last is None or last.case is None or shown.case is None:
+        return found
+    if not is_out_of_date(last.measured, unsaved=shown.unsaved):
+        found |= dict.fromkeys(diverging_steps(last.case, shown.case), _DIVERGES)
+    return found
 
 
 def _save(workspace: Workspace) -> bool:
@@ -171,8 +194,8 @@ def _adk_eval(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) ->
     return case
 
 
-def _check(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> list[Finding] | None:
-    """Draw the button and how many findings there are; return them, None where nobody has looked."""
+def _check(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> None:
+    """Draw the button and how many findings there are."""
     if _button(
         workspace,
         "Check case",
@@ -187,9 +210,25 @@ def _check(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> li
         st.rerun()
     findings, is_of_now = _findings(workspace, shown)
     if findings is not None:
-        words = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" if findings else "no problems"
+        words = _counted(findings) if findings else "no problems"
         _badge(words, "orange" if findings else "green", is_of_now=is_of_now)
-    return findings
+
+
+def _counted(findings: Sequence[CaseFinding]) -> str:
+    return f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+
+
+def _findings_shown(workspace: Workspace, shown: ShownCase) -> None:
+    """Draw what the doctor found, open as long as it is of now."""
+    findings, is_of_now = _findings(workspace, shown)
+    if not findings:
+        return
+    key = key_of(workspace, f"case_findings_{is_of_now}")
+    with st.expander(_counted(findings), key=key, type="compact", expanded=is_of_now):
+        for finding, words, _ in findings[:_MOST_FINDINGS]:
+            st.text(literal(sentence(finding, words)))
+        if len(findings) > _MOST_FINDINGS:
+            st.caption(f"and {len(findings) - _MOST_FINDINGS} more in the tab Doctor of the set")
 
 
 def _badge(words: str, color: str, *, is_of_now: bool) -> None:
@@ -231,7 +270,7 @@ def _scored(workspace: Workspace, shown: ShownCase) -> tuple[AdkCaseResult | Non
     return case, not is_out_of_date(view.measured, unsaved=shown.unsaved)
 
 
-def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[Finding] | None, bool]:
+def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[CaseFinding] | None, bool]:
     """Return what the doctor found last; nothing of another file, nor that there was nothing before a change: the case may be newer."""
     job: Job[Examination] | None = workspace.jobs.get(EXAMINED)
     if job is None or job.result is None:
@@ -243,7 +282,7 @@ def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[Finding] | N
         if each.eval_id == shown.eval_id and each.file in files and each.severity != "note"
     ]
     is_of_now = not is_out_of_date(job.result.measured, unsaved=shown.unsaved)
-    return own if own or is_of_now else None, is_of_now
+    return case_findings(own, workspace.eval_set, shown.case) if own or is_of_now else None, is_of_now
 
 
 def _underway(workspace: Workspace) -> None:
@@ -317,10 +356,9 @@ def _details(
     shown: ShownCase,
     failed: LastResult | None,
     scored: AdkCaseResult | None,
-    findings: list[Finding] | None,
 ) -> None:
     """Draw the results folded: the page of the case keeps its room."""
-    if failed is None and not findings and (scored is None or not (scored.metrics or scored.problem)):
+    if failed is None and (scored is None or not (scored.metrics or scored.problem)):
         return
     body = st.container(key="case_results").expander(
         "Results of this case", key=key_of(workspace, "case_results"), type="compact", on_change="rerun"
@@ -336,8 +374,6 @@ def _details(
             st.code(literal(scored.problem), language=None, wrap_lines=True)
         if scored is not None and scored.metrics:
             st.dataframe(metric_rows(scored.metrics), hide_index=True, alt="Metrics of the case")
-        if findings:
-            st.dataframe(finding_rows(findings), hide_index=True, alt="Findings of the case")
 
 
 def _differs(case: CaseResult) -> None:

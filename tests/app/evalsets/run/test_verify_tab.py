@@ -393,10 +393,15 @@ def test_a_migration_on_the_page_of_a_case_is_verified_there(
 ) -> None:
     """Nobody else changed the case. What the doctor finds of it is the same there and in the doctor's tab; of a new case nothing is known."""
     path = with_renamed_argument(tmp_path, monkeypatch)
-    case = settled(case_page(path).click(case_page(path).key("case_verify-case")), path)
+    case = settled(case_page(path).click(case_page(path).key("case_check-case")), path)
+    assert "2 findings" in badges(case)  # the recording repeats that of the set
+    assert "turn 1, call note: The tool" in case.literal
+    assert [each.label.partition(" · ")[2] for each in case.app.expander if "-badge[" in each.label] == [
+        "text=tea :red-badge[finding]"
+    ]
+    case = settled(case.click(case.key("case_verify-case")), path)
     assert "'text' is unknown, 'words' is required" in case.literal
-    settled(case.click(case.key("case_check-case")), path)
-    assert any("finding" in each for each in badges(case))
+    assert any(each.label.endswith("tea :red-badge[first divergence]") for each in case.app.expander)
     settled(case.click(case.key("divergence_migrate")), path)
     settled(settled(case.click(case.key("doctor_write")), path), path)
     assert "changed elsewhere" not in case.words
