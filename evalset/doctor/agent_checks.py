@@ -10,11 +10,14 @@ from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
-from evalset.recorded.known_agents import KnownAgent, misfit
+from evalset.recorded.known_agents import KnownAgent, migration_of, misfit
 from evalset.recorded.recorder import schema_digest
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
+
+MIGRATE = "Migrate them: "
+"""How the remedy begins that goes on with the options of a migration; what is not known in these is `NEW` or `VALUE`."""
 
 
 def note_calls(
@@ -37,7 +40,7 @@ def note_calls(
         ):
             if known is not None and known.never_fitted(place.name, _arguments(place)):
                 continue
-            _note_refused(place, words, eval_id, notes, _was_so(place, tool, known))
+            _note_refused(place, words, eval_id, notes, tool=tool, known=known)
 
 
 def _was_so(place: ToolPlace, tool: ToolShape, known: RecordedEvidence | None) -> str | None:
@@ -52,15 +55,24 @@ def _arguments(place: ToolPlace) -> Any:
     return place.arguments.value if place.arguments else {}
 
 
-def _note_refused(place: ToolPlace, words: str, eval_id: str, notes: Notes, was_so: str | None) -> None:
+def _note_refused(
+    place: ToolPlace,
+    words: str,
+    eval_id: str,
+    notes: Notes,
+    *,
+    tool: ToolShape,
+    known: RecordedEvidence | None,
+) -> None:
     """Note a call that its tool does not accept: an agent's model may make one, which is what the golden says then."""
     path, words = (place.arguments or place.at).path, f"{words[:1].upper()}{words[1:]}."
-    if was_so is not None:
+    if (was_so := _was_so(place, tool, known)) is not None:
         words = f"{words} {was_so}".strip()
         remedy = "Keep it if the agent's model made this call. Otherwise correct the arguments."
         notes.add("refused-arguments", path, words, remedy, severity="warning", eval_id=eval_id)
     else:
-        remedy = "Migrate them: rename, remove or set arguments."
+        options = migration_of(place.name, _arguments(place), tool, ())
+        remedy = f"{MIGRATE}{options or 'rename, remove or set arguments.'}"
         notes.add("refused-arguments", path, words, remedy, eval_id=eval_id)
 
 

@@ -126,14 +126,16 @@ def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools:
     if now is None:
         return f"--rename-tool {name}={new_tools[0] if len(new_tools) == 1 else 'NEW'}"
     missing, unknown = misnamed(arguments, now.parameters)
-    if len(unknown) != 1:
-        return f"--rename-argument {name}.OLD=NEW" if unknown else ""
+    if not unknown:
+        return " ".join(f"--set-argument {name}.{each}=VALUE" for each in missing)
+    if len(unknown) > 1:
+        return f"--rename-argument {name}.OLD=NEW"
     return f"--rename-argument {name}.{unknown[0]}={missing[0] if len(missing) == 1 else 'NEW'}"
 
 
 def names_are_known(migration: str) -> bool:
     """Return whether nothing is left to fill in, in what `migration_of` proposes."""
-    return bool(migration) and not migration.endswith("=NEW")
+    return bool(migration) and not migration.endswith(("=NEW", "=VALUE"))
 
 
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -34,10 +35,11 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.doctor.agent_checks import MIGRATE
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job
-    from evalset.doctor import Changes, Examination, FileChange
+    from evalset.doctor import Changes, Examination, FileChange, Finding
 
 COLUMNS = (1, 2.2)
 _FEW_ROWS, _TABLE_HEIGHT = 9, 360
@@ -67,8 +69,25 @@ def begin_migration(workspace: Workspace, agent: str, lines: str) -> None:
 
 def migration_shown(workspace: Workspace, lines: str, *, unsaved: bool) -> None:
     """Draw what these lines would change, or have changed, where that was asked for."""
-    kind = workspace.options.get("doctor_changes")
-    if workspace.options.get("doctor_lines") == lines and kind in {"migrate", "written"}:
+    if workspace.options.get("doctor_lines") == lines:
+        _migrated(workspace, unsaved=unsaved)
+
+
+def migration_form(workspace: Workspace, agent: str, findings: Sequence[Finding], *, unsaved: bool) -> None:
+    """Draw the lines that migrate the calls of findings, to be completed, and what they would change; nothing where none are known."""
+    begin = f"{MIGRATE}--"
+    known = (each.remedy.removeprefix(MIGRATE) for each in findings if each.remedy.startswith(begin))
+    if not (proposed := [*dict.fromkeys(known)]):
+        return
+    if not workspace.options.get("doctor_lines"):
+        workspace.options["doctor_lines"] = "\n".join(proposed)
+    st.caption('These lines migrate the calls. `VALUE` is a JSON value, such as `2` or `"EUR"`.')
+    _lines(workspace, ward_of(workspace.eval_set, agent, portable=False, whole_folder=False))
+    _migrated(workspace, unsaved=unsaved)
+
+
+def _migrated(workspace: Workspace, *, unsaved: bool) -> None:
+    if workspace.options.get("doctor_changes") in {"migrate", "written"}:
         _changed(workspace, unsaved=unsaved)
 
 
@@ -101,6 +120,8 @@ def _examination(workspace: Workspace, ward: Ward) -> Job[Examination] | None:
     asked = st.button("Examine", key=key_of(workspace, "doctor_examine"), icon=":material/stethoscope:")
     job: Job[Examination] | None = workspace.jobs.get(EXAMINED)
     is_new = job is None or workspace.options.get("doctor_about") != _about(workspace, ward)
+    if asked:  # what was asked for last is shown
+        workspace.jobs.pop(CHANGES, None)
     if asked or (is_new and is_quick(ward)):
         job = begin_examination(workspace, ward)
     elif is_new and (job is None or workspace.options.get("doctor_ward") != ward.model_dump_json()):
@@ -152,19 +173,22 @@ def _fix(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None
 
 
 def _migrate(workspace: Workspace, ward: Ward) -> None:
-    with st.expander("Renamed agents, tools or arguments", key="doctor_migration", type="compact"):
-        said = st.text_area(
-            "Changes, one per line",
-            key=option_key(workspace, "doctor_lines", ""),
-            placeholder=EXAMPLE,
-            height=130,
-            help="The options of `golden-trace doctor`. Applied together, to sets and recorded environments, so two tools can swap names",
-        )
-        keep_option(workspace, "doctor_lines", said or "")
-        if st.button(
-            "Preview changes", key=key_of(workspace, "doctor_migrate"), icon=":material/difference:"
-        ):
-            _begin(workspace, ward, said or "", "migrate")
+    with st.expander("Changed agents, tools or arguments", key="doctor_migration", type="compact"):
+        _lines(workspace, ward)
+
+
+def _lines(workspace: Workspace, ward: Ward) -> None:
+    """Draw the lines of a migration, with the way to see what they would change."""
+    said = st.text_area(
+        "Changes, one per line",
+        key=option_key(workspace, "doctor_lines", ""),
+        placeholder=EXAMPLE,
+        height=130,
+        help="The options of `golden-trace doctor`. Applied together, to sets and recorded environments, so two tools can swap names",
+    )
+    keep_option(workspace, "doctor_lines", said or "")
+    if st.button("Preview changes", key=key_of(workspace, "doctor_migrate"), icon=":material/difference:"):
+        _begin(workspace, ward, said or "", "migrate")
     if wrong := workspace.notes.pop("doctor_lines", ""):
         problem("These changes cannot be read.", wrong)
 

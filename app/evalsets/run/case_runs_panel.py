@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import streamlit as st
 
 from app.evalsets.checks.doctor_jobs import EXAMINED, sentence, ward_of
-from app.evalsets.checks.doctor_tab import begin_examination, is_migrating, migration_shown
+from app.evalsets.checks.doctor_tab import begin_examination, is_migrating, migration_form, migration_shown
 from app.evalsets.choices_panel import agent_of_set, key_of
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
@@ -119,7 +119,7 @@ def case_runs(
             verified if verified is not None and verified.status in {"failed", "error", "skipped"} else None
         )
         asked = _why(workspace, replace(shown, agent=agent), failed, edit) if failed is not None else None
-        _findings_shown(workspace, shown)
+        _findings_shown(workspace, replace(shown, agent=agent), failed)
         _details(workspace, replace(shown, agent=agent), failed, scored)
         return asked
 
@@ -218,8 +218,8 @@ def _counted(findings: Sequence[CaseFinding]) -> str:
     return f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
 
 
-def _findings_shown(workspace: Workspace, shown: ShownCase) -> None:
-    """Draw what the doctor found, open as long as it is of now."""
+def _findings_shown(workspace: Workspace, shown: ShownCase, failed: LastResult | None) -> None:
+    """Draw what the doctor found, open as long as it is of now; with the migration, where no result of the case has it."""
     findings, is_of_now = _findings(workspace, shown)
     if not findings:
         return
@@ -229,6 +229,9 @@ def _findings_shown(workspace: Workspace, shown: ShownCase) -> None:
             st.text(literal(sentence(finding, words)))
         if len(findings) > _MOST_FINDINGS:
             st.caption(f"and {len(findings) - _MOST_FINDINGS} more in the tab Doctor of the set")
+        run = _failed_run(failed.case) if failed is not None else None
+        if run is None or run.divergence is None or not run.divergence.migration:
+            migration_form(workspace, shown.agent, [each.finding for each in findings], unsaved=shown.unsaved)
 
 
 def _badge(words: str, color: str, *, is_of_now: bool) -> None:

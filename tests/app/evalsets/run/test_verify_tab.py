@@ -418,6 +418,30 @@ def test_a_migration_on_the_page_of_a_case_is_verified_there(
     assert badges(new) == []
 
 
+@pytest.mark.usefixtures("no_key")
+def test_a_new_required_argument_gets_its_value_where_the_finding_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finding names the option, and the lines below it have it: the value is typed there, and what it changes is shown first."""
+    agents = tmp_path / "agents"
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(agents), "--no-demos"])
+    made = played_script(agent(tmp_path / "then", NOTES), {"say": "Note tea.", "moves": MOVES})
+    folder = agent(agents, NOTES.replace("text: str", "text: str, tone: str"))
+    path = made.rename(folder / made.name)
+    sidecar_of(made).rename(sidecar_of(path))
+    case = settled(case_page(path).click(case_page(path).key("case_check-case")), path)
+    lines = case.key("doctor_lines")
+    assert case.app.text_area(key=lines).value == "--set-argument note.tone=VALUE"
+    assert "valid JSON" in case.click(case.key("doctor_migrate")).literal
+    case.fill(lines, "--set-argument 'note.tone=\"calm\"'")
+    settled(case.click(case.key("doctor_migrate")), path)
+    assert '"calm"' not in path.read_text()
+    settled(case.click(case.key("doctor_write")), path)
+    assert '"tone": "calm"' in path.read_text()
+    settled(case.click(case.key("case_check-case")), path)
+    assert not case.keys("doctor_lines")
+
+
 def case_page(path: Path) -> Tab:
     """Open the page of the case."""
     return Tab(page="sets", set=str(path), case="one")
