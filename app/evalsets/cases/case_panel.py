@@ -374,7 +374,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
     words += f" :orange-badge[{blank_word(shown.unsure.blanks)}]" if shown.unsure.blanks else ""
     words += f" :red-badge[{shown.found.word}]" if shown.found else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
-    body = unfolding(label, f"case_step_{shown.name}", STEP_ICONS[shown.step.kind])
+    body = unfolding(label, f"case_step_{shown.name}", _icon(shown.step))
     with body:
         if not body.open:
             st.empty()
@@ -484,12 +484,21 @@ def _label(step: CaseStep, note: StepNote | None) -> str:
             return f"**Final response** \u00b7 {text}"
 
 
+def _icon(step: CaseStep) -> str:
+    """Return the sign of a step; a failed response has that of a session's timeline."""
+    return ":material/error:" if _failed(step) else STEP_ICONS[step.kind]
+
+
+def _failed(step: CaseStep) -> bool:
+    return step.kind == "response" and is_error(field(step.value, "response", {}))
+
+
 def _does(step: CaseStep, note: StepNote | None) -> str:
     if step.kind == "call":
         return ""
     if note is not None and note.kind == "rejected":
         return " rejected by the user"
-    return " failed" if is_error(field(step.value, "response", {})) else " returned"
+    return " failed" if _failed(step) else " returned"
 
 
 # The menu of a turn of a case: what is done with the turn as a whole.

@@ -16,7 +16,7 @@ from app.evalsets.run.adk_eval_tab import run_progress
 from app.evalsets.run.case_marks import CaseFinding, case_findings, diverging_steps
 from app.evalsets.run.eval_tables import metric_rows
 from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
-from app.evalsets.run.verify_jobs import MARKS, options_of, verifying, where_of, why_of
+from app.evalsets.run.verify_jobs import MARKS, check_words, options_of, verifying, where_of, why_of
 from app.evalsets.run.verify_tab import (
     EDITED,
     About,
@@ -369,10 +369,9 @@ def _details(
     if not body.open:
         return
     with body:
-        if failed is not None:
-            _differs(failed.case) if failed.case is not None else st.text(literal(failed.why))
-            if failed.case is not None:
-                commands_shown(options_of(workspace, shown.agent, (shown.eval_id,)), (failed.case,))
+        if failed is not None and failed.case is not None:
+            _differs(failed.case)
+            commands_shown(options_of(workspace, shown.agent, (shown.eval_id,)), (failed.case,))
         if scored is not None and scored.problem:
             st.code(literal(scored.problem), language=None, wrap_lines=True)
         if scored is not None and scored.metrics:
@@ -380,13 +379,13 @@ def _details(
 
 
 def _differs(case: CaseResult) -> None:
-    if case.error:
-        problem("The case could not run.", case.error)
+    """Draw what the line above, the reason in a sentence, does not say."""
     run = _failed_run(case)
     if run is None:
         return
     if run.divergence is not None:
-        divergence_shown(run.divergence)
-    for check in run.checks:
-        if check.status in {"failed", "error"}:
-            st.text(literal(check.detail or check.name))
+        divergence_shown(run.divergence.model_copy(update={"sentence": ""}))
+    if run.divergence is not None or run.error:
+        for check in run.checks:
+            if check.status in {"failed", "error"}:
+                st.text(literal(check_words(check)))

@@ -22,7 +22,7 @@ from evalset.golden_trace.steps import Step
 from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
-from evalset.verify.results import VERDICTS, CaseResult, Divergence, Pair, TextPiece, Verification
+from evalset.verify.results import VERDICTS, CaseResult, Check, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_request import VerifyRequest
 from evalset.verify.verify_workers import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
@@ -247,11 +247,14 @@ def why_of(case: CaseResult) -> str:
     if failed.divergence is None and failed.edited:
         return " ".join(failed.edited)
     if failed.divergence is None:
-        checks = (
-            check.detail or check.name for check in failed.checks if check.status in {"failed", "error"}
-        )
+        checks = (check_words(check) for check in failed.checks if check.status in {"failed", "error"})
         return failed.error or "; ".join(checks)
     return failed.divergence.sentence
+
+
+def check_words(check: Check) -> str:
+    """Name a check, with what it tells."""
+    return f"{check.name}: {check.detail}" if check.detail else check.name
 
 
 def fitting(cases: Sequence[CaseResult], text: str, verdict: str) -> list[CaseResult]:

@@ -668,7 +668,8 @@ def _verdict(divergence: Divergence) -> None:
         )
         for verdict in (divergence.verdict, *divergence.also):
             st.badge(VERDICTS[verdict], color=_COLORS[verdict])  # type: ignore[arg-type] # colours that badges have
-    st.text(literal(divergence.sentence))
+    if divergence.sentence:
+        st.text(literal(divergence.sentence))
     for sentence in divergence.evidence:
         if divergence.migration and sentence.endswith(divergence.migration):
             st.code(literal(whole_line(sentence)), language="bash", wrap_lines=True)

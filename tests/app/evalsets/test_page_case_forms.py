@@ -91,7 +91,9 @@ def test_a_response_says_what_became_of_its_call(path: Path) -> None:
     data = case["conversation"][0]["intermediate_data"]
     data["tool_responses"][0]["response"] = {"error": "The order is locked."}
     turn_of_file(path, intermediate_data=data)
-    assert on_set(path, "one").steps_marked(" failed") == 1
+    tab = on_set(path, "one")
+    assert tab.steps_marked(" failed") == 1
+    assert [each.icon for each in tab.app.expander].count(":material/error:") == 1
     sidecar = sidecar_of(path)
     whole = json.loads(sidecar.read_bytes())
     turn = whole["cases"]["one"]["turns"][0]

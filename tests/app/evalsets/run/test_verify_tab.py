@@ -46,7 +46,7 @@ from evalset.recorded.tolerances import (
     Unordered,
 )
 from evalset.verify import tolerances_of
-from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, TextPiece, Verification
+from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, RunResult, TextPiece, Verification
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
@@ -476,8 +476,10 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     tab = Tab(page="sets", set=str(path), case="one")
     settled(tab.click(tab.key("case_verify-case")), path)
     assert [words.split(",")[0] for words in badges(tab)] == ["✗ failed"]
+    (sentence,) = [run.divergence.sentence for run in last_run(path) if run.divergence is not None]
     tab.unfold(tab.key("case_results_"))
     assert "turn 1" in tab.words
+    assert tab.literal.count(sentence) == 1
     settled(tab.click(tab.key("case_check-case")), path)
     assert [words for words in badges(tab) if "finding" in words or words == "no problems"]
     other = Tab(page="sets", set=str(path), case="two")
@@ -559,6 +561,12 @@ def test_the_commands_that_are_shown_give_the_same_verdict(
     assert "-m golden desk" in (agent.parents[1] / ".pre-commit-config.yaml").read_text()
     case = Tab(page="sets", set=str(path), case="one")
     assert words in case.words
+
+
+def last_run(path: Path) -> tuple[RunResult, ...]:
+    """Return the runs of the last result of the case."""
+    found = last_result(bench_of(path), "one")
+    return found.case.runs if found is not None and found.case is not None else ()
 
 
 def badges(tab: Tab) -> list[str]:
