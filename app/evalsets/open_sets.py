@@ -78,6 +78,15 @@ class EditedSets:
             self._make_room()
         return edited
 
+    def unsaved(self, owner: str) -> frozenset[str]:
+        """Return the paths of the sets in which somebody has edits that are not saved, of those that they have open."""
+        with self._lock:
+            return frozenset(
+                path
+                for (whose, path), edited in self._desks.items()
+                if whose == owner and edited.work.is_changed
+            )
+
     def keep(self, owner: str, path: Path) -> None:
         """Keep somebody's unsaved work in the store, where it has changed; `app.live.storage_wait` waits for it."""
         store, key = server_store().store, (owner, str(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.imported_sets import MADE, UPLOADED, ImportedSet, importable, made_of, taken
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_context import CloseSet, OpenSet, RemoveUpload, SetCommand
 from app.evalsets.set_discovery import IMPORTED, SetLine
 from app.evalsets.set_facts import facts_of
@@ -41,12 +42,12 @@ def set_list(lines: Sequence[SetLine], workspace: Workspace, failed: str | None)
         problem("The eval set was not opened.", failed)
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _found(lines)
+        asked = _found(lines, edited_sets().unsaved(workspace.owner))
     with right, st.container(border=True, key="set_other", gap="small"):
         return _other(workspace) or asked
 
 
-def _found(lines: Sequence[SetLine]) -> SetCommand | None:
+def _found(lines: Sequence[SetLine], unsaved: Collection[str]) -> SetCommand | None:
     if not lines:
         st.markdown("**No eval sets yet**")
         st.caption(
@@ -67,7 +68,7 @@ def _found(lines: Sequence[SetLine]) -> SetCommand | None:
         st.caption("No matching eval sets.")
     asked: SetCommand | None = None
     for line in shown[:PAGE_SETS]:
-        asked = _line(line) or asked
+        asked = _line(line, is_unsaved=line.path in unsaved) or asked
     if len(shown) > PAGE_SETS:
         st.caption(f"and {len(shown) - PAGE_SETS} more. Search to find them")
     return asked
@@ -78,7 +79,7 @@ def _holds(line: SetLine, wanted: Sequence[str]) -> bool:
     return all(word in text for word in wanted)
 
 
-def _line(line: SetLine) -> SetCommand | None:
+def _line(line: SetLine, *, is_unsaved: bool) -> SetCommand | None:
     key = slug(line.path)
     with st.container(border=True, key=f"set_line_{key}", gap=None):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
@@ -88,6 +89,8 @@ def _line(line: SetLine) -> SetCommand | None:
                 type="tertiary",
                 icon=":material/checklist:",
             )
+            if is_unsaved:
+                st.badge("Not saved", icon=":material/edit:", color="orange")
             st.space("stretch")
             if line.agent:
                 st.badge(safe_label(line.agent, 32), icon=":material/smart_toy:", color="gray")

@@ -452,12 +452,14 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert work.note("one_copy").tags == ("smoke", "new")
     tab.fill("merge_with", "three").run().click("case_merge")
     assert work.row("one_copy").turns == 3
+    assert "Not saved" in Tab().click("open_sets").words
     tab.click("case_delete")
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
     tab.click("set_undo")
     for _ in range(6):
         work.undo()
     assert not work.edits
+    assert "Not saved" not in Tab().click("open_sets").words
     assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
 
 
