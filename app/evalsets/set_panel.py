@@ -322,6 +322,8 @@ def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
             disabled=not found.any,
         ):
             asked = SaveSet()
+    if found.any:
+        st.caption("Not saved yet. These are the changes. **Save to file** writes them.")
     if found.reordered:
         st.caption("The order of the cases changed.")
     for place, change in enumerate(found.cases[:MOST_SHOWN]):

@@ -413,6 +413,7 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     assert ["-", '"status": "shipped",'] in lines
     assert ["+", '"status": "lost"'] in lines
     assert path.read_bytes() == before
+    assert "**Save to file**" in tab.words
     assert tab.click("save_set").app.success
     assert json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"][0] == {
         "id": "c1", "name": "find_order", "response": {"status": "lost"},
