@@ -103,6 +103,8 @@ _TOLD = {"returns": "get", "return": "get", "returning": "get"}
 _FILLERS = frozenset(
     {"a", "an", "the", "this", "use", "tool", "to", "function", "that", "which", "api", "call"}
 )
+UNSURE = "not known to be read-only"
+"""Why a tool changes something of which nothing says what it does."""
 _MOST_DESCRIPTION_WORDS = 6
 _FIRST_WORDS = 400
 
@@ -184,7 +186,7 @@ def _by_description(words: tuple[str, ...], description: str) -> Role:
     aspect = words[-1:] and words[-1] in _ASPECTS
     if aspect:
         return Role("reads", kind, "", f"its name ends with {words[-1]!r}")
-    return Role("changes", kind, "", "not known to be read-only")
+    return Role("changes", kind, "", UNSURE)
 
 
 def _infinitive(word: str) -> str | None:

@@ -23,6 +23,7 @@ from simulator.environment.conventions.entity_kinds import (
     words_of,
 )
 from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.conventions.tool_roles import UNSURE
 from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
 from simulator.environment.drafts.blanks import WHOLE, Blank, Doubts, kind_of
 from simulator.environment.drafts.docstring_examples import example, shown_answer
@@ -31,9 +32,10 @@ from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
-from simulator.environment.drafts.session_knowledge import doubted, known_fields, settled
+from simulator.environment.drafts.session_knowledge import as_told, doubted, known_fields, settled
 from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
+from simulator.environment.evidence.lasting_changes import may_write, states
 from simulator.environment.evidence.program_run import NO_CHANCES, Chances
 from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
@@ -41,6 +43,7 @@ from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
+from simulator.environment.world.entities import PERSON, SEED, Entity, Origin
 from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
 
@@ -68,6 +71,7 @@ class Parts:
         self.hopeless = ""
         """Why no value was found that fits the tool's schema, where none was."""
         self._is_hopeless = False
+        self._given: dict[int, bool] = {}
 
     @cached_property
     def plan(self) -> SchemaPlan | None:
@@ -180,13 +184,44 @@ class Parts:
 
     def _gave(self, number: int) -> bool:
         """Return whether the code gave the response of an earlier call itself, after all that was changed by then."""
-        found = [one for place, one in enumerate(self.call.earlier, start=1) if (one.fact or place) == number]
-        before = [write for place, write in zip(self._writes, self._earlier, strict=True) if place < number]
-        return any(
-            way.certain and fits(way.value, one.response)
-            for one in found[:1]
-            for way in self._read(before, asked=one).outcomes
-        )
+        if number not in self._given:
+            before = [
+                write for place, write in zip(self._writes, self._earlier, strict=True) if place < number
+            ]
+            self._given[number] = any(
+                way.certain and fits(way.value, one.response)
+                for one in self._call_of(number)
+                for way in self._read(before, asked=one).outcomes
+            )
+        return self._given[number]
+
+    def _call_of(self, number: int) -> list[EarlierAnswer]:
+        return [one for place, one in enumerate(self.call.earlier, start=1) if (one.fact or place) == number][
+            :1
+        ]
+
+    def _is_news(self, origin: Origin | None) -> bool:
+        """Return whether the code cannot know what was set there: nobody computed it, or a tool did that changes things in its words alone."""
+        if origin is None or origin.source in {PERSON, SEED} or not self._gave(origin.fact):
+            return True
+        code, role = self.call.codes.get(origin.source), self.world.role_of(origin.source, {})
+        return code is not None and role.use != "reads" and role.why != UNSURE and not may_write(code)
+
+    def _heard(self, name: str, value: Any, thing: Entity) -> Any:
+        """Return what stands in a field that the code decides, where the session says something else; it counts if the code only states its own.
+
+        What the code computes holds, unless somebody said something else: then nobody knows.
+        """
+        origin = thing.origins.get(name) if name else thing.last
+        told = as_told(name, value, thing)
+        if _holes(value) or (name and same(told, value)):
+            return told
+        is_asked = name in self.arguments and same(self.arguments[name], value)
+        if is_asked or (origin is not None and origin.is_doubted) or not self._is_news(origin):
+            return value
+        if not name or self.call.code is None or states(self.call.code, name, value):
+            return told
+        return value if origin is not None and origin.source == SEED else lost(value, name)
 
     @cached_property
     def _ends(self) -> tuple[tuple[Outcome, Try], ...]:
@@ -561,7 +596,8 @@ class Parts:
         What the code does on the way to its `outcome` goes along, unless the session says something else of the answer.
         """
         filler = Filler(self.plan)
-        said = settled(sketch, self.tool, self.arguments, self.world)
+        heard = as_told if outcome is _NO_OUTCOME else self._heard
+        said = settled(sketch, self.tool, self.arguments, self.world, heard)
         if outcome is not _NO_OUTCOME:
             said = self._unless_changed(said, sketch)
         value = filler.filled(said, self._scope("usual"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
@@ -48,20 +49,51 @@ def _key(row: JsonObject, kind: str) -> str | int | None:
     return next((one for one in own if isinstance(one, (str, int)) and not isinstance(one, bool)), None)
 
 
-def settled(value: Any, tool_name: str, arguments: JsonObject, world: World) -> Any:
+Heard: TypeAlias = Callable[[str, Any, Entity], Any]
+"""Returns what stands in a field of a thing of which the session says something else; of a thing that is gone, without a name, None where it leaves its list."""
+
+
+def as_told(name: str, _: Any, thing: Entity) -> Any:
+    """Return what the session says, whatever an answer says."""
+    return thing.fields[name] if name else None
+
+
+def settled(value: Any, tool_name: str, arguments: JsonObject, world: World, heard: Heard = as_told) -> Any:
     """Return the answer of a tool that reads with what the session says of the things that it shows.
 
     An object is about the thing whose id it has; the whole answer, if it has none, about the things that the call
-    names. Fields of the same names are replaced, and things that are gone leave their lists. The answer may be a sketch, whose
-    holes stay as they are.
+    names. Fields of the same names are replaced as they are `heard`, and things that are gone leave their lists. The answer may be a
+    sketch, whose holes stay as they are.
     """
     if world.role_of(tool_name, arguments).use != "reads" or not world.kinds():
         return value
     named = [kind for kind, _ in world.named(tool_name, arguments)]
-    told = _settled(value, "", named, world, 0)
+    told = _Settling(named, world, heard).of(value)
     if isinstance(told, dict) and _entity(told, "", named, world) is None:
-        return _over(told, world.known(tool_name, arguments))
+        return _over(told, world.things(tool_name, arguments), heard)
     return told
+
+
+@dataclass(frozen=True, slots=True)
+class _Settling:
+    named: list[str]
+    world: World
+    heard: Heard
+
+    def of(self, value: Any, name: str = "", depth: int = 0) -> Any:
+        if depth > _MOST_DEPTH:
+            return value
+        if isinstance(value, list):
+            return [self.of(one, name, depth + 1) for one in value if not self._is_gone(one, name)]
+        if not isinstance(value, dict):
+            return value
+        inner = {key: self.of(one, key, depth + 1) for key, one in value.items()}
+        entity = _entity(value, name, self.named, self.world)
+        return inner if entity is None or entity.gone else _over(inner, [entity], self.heard)
+
+    def _is_gone(self, value: Any, name: str) -> bool:
+        entity = _entity(value, name, self.named, self.world) if isinstance(value, dict) else None
+        return entity is not None and entity.gone and self.heard("", value, entity) is None
 
 
 def doubted(value: JsonValue, tool_name: str, arguments: JsonObject, world: World) -> Iterator[Blank]:
@@ -91,24 +123,6 @@ def _doubted(
             yield from _doubted(inner, place, key, (about[0], []), world)
 
 
-def _settled(value: JsonValue, name: str, named: list[str], world: World, depth: int) -> JsonValue:
-    if depth > _MOST_DEPTH:
-        return value
-    if isinstance(value, list):
-        kept = [one for one in value if not _is_gone(one, name, named, world)]
-        return [_settled(one, name, named, world, depth + 1) for one in kept]
-    if not isinstance(value, dict):
-        return value
-    inner = {key: _settled(one, key, named, world, depth + 1) for key, one in value.items()}
-    entity = _entity(value, name, named, world)
-    return inner if entity is None or entity.gone else _over(inner, entity.fields)
-
-
-def _is_gone(value: JsonValue, name: str, named: list[str], world: World) -> bool:
-    entity = _entity(value, name, named, world) if isinstance(value, dict) else None
-    return entity is not None and entity.gone
-
-
 def _entity(value: JsonObject, name: str, named: list[str], world: World) -> Entity | None:
     """Find the thing that an object is about, by the first of its ids that is one of its own kind."""
     around = kind_named(name)
@@ -125,8 +139,9 @@ def _entity(value: JsonObject, name: str, named: list[str], world: World) -> Ent
     return next((entity for kind, key in ids[:1] if (entity := world.entity(kind, key)) is not None), None)
 
 
-def _over(value: JsonObject, fields: Mapping[str, JsonValue]) -> JsonObject:
+def _over(value: JsonObject, things: Sequence[Entity], heard: Heard) -> JsonObject:
+    of = {name: thing for thing in things for name in thing.fields}
     return {
-        name: fields[name] if name in fields and not is_envelope(name, inner) else inner
+        name: heard(name, inner, of[name]) if name in of and not is_envelope(name, inner) else inner
         for name, inner in value.items()
     }

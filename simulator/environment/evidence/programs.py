@@ -164,7 +164,7 @@ def _record(key: str, row: Mapping[str, Any], like: Mapping[str, Any]) -> dict[s
 
 @lru_cache(maxsize=64)
 def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
-    tree = _parsed(module)
+    tree = parsed_module(module)
     heap, budget = Heap(), StepBudget(LOADING_STEPS)
     others = dict(project)
 
@@ -175,7 +175,7 @@ def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
         if other is None or budget.left <= 0:
             return None
         try:
-            _fill(heap, name, _parsed(other), budget, loaded)
+            _fill(heap, name, parsed_module(other), budget, loaded)
         except UnreadableModuleError:
             return None
         return heap.scopes[name]
@@ -213,7 +213,12 @@ def _fill(heap: Heap, name: str, tree: ast.Module, budget: StepBudget, loaded: A
 
 
 @lru_cache(maxsize=256)
-def _parsed(module: Module) -> ast.Module:
+def parsed_module(module: Module) -> ast.Module:
+    """Return the tree of a module.
+
+    Raises:
+        UnreadableModuleError: It is too long, or no Python.
+    """
     if len(module.text) > MOST_LETTERS:
         raise UnreadableModuleError(f"{module.path} is too long to read")
     try:

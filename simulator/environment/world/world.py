@@ -190,20 +190,22 @@ class World:
 
         An argument also names a thing where it is called as the things of a table are: `department="sales"`.
         """
+        return {
+            name: one for thing in self.things(tool_name, arguments) for name, one in thing.fields.items()
+        }
+
+    def things(self, tool_name: str, arguments: JsonObject) -> list[Entity]:
+        """Return the things whose fields `known` returns; the one that the call is about comes last."""
         tool = self._index.tool(tool_name, arguments)
         named = self._index.named(tool, arguments)
         main = main_of(tool, named)
-        known: dict[str, JsonValue] = {}
-        for name, value in arguments.items():
-            shelf, key = self._shelves.get(kind_named(name)), id_of(value)
-            if shelf is not None and key is not None and key in shelf.live():
-                known.update(shelf.live()[key])
-        for one in (*(one for one in named if one != main), *((main,) if main else ())):
-            kind, key = self._resolved(one)
-            entity = self.entity(kind, key)
-            if entity is not None:
-                known.update(entity.fields)
-        return known
+        asked = [(self._shelves.get(kind_named(name)), id_of(value)) for name, value in arguments.items()]
+        rows = [
+            shelf.entities[key] for shelf, key in asked if shelf and key is not None and key in shelf.live()
+        ]
+        ordered = [*(one for one in named if one != main), *((main,) if main else ())]
+        found = [self.entity(*self._resolved(one)) for one in ordered]
+        return [*rows, *(one for one in found if one is not None)]
 
     def role_of(self, tool_name: str, arguments: JsonObject) -> ToolRole:
         """Return what a call does, and to which kind of thing; of a tool that is in no connection, by its name."""

@@ -43,6 +43,14 @@ def list_orders() -> dict:
     """List the orders."""
     return {"orders": [ORDERS["A-1"]]}
 
+def order_total(order_id: str, currency: str = "EUR") -> dict:
+    """Return the total in a currency."""
+    return {"order_id": order_id, "total": ORDERS[order_id]["total"] * {"EUR": 1, "USD": 2}[currency], "currency": currency}
+
+def preview_discount(order_id: str) -> dict:
+    """Preview a discount."""
+    return {"order_id": order_id, "status": "preview", "total": ORDERS[order_id]["total"] / 2}
+
 def quote(amount: float, kind: str = "plain") -> dict:
     """Quote a price."""
     if amount < 0:
@@ -51,7 +59,8 @@ def quote(amount: float, kind: str = "plain") -> dict:
 '''
 
 
-CODES = {name: function_of(SHOP, name) for name in ("find_order", "cancel_order", "list_orders", "quote")}
+TOOLS = ("find_order", "cancel_order", "list_orders", "order_total", "preview_discount", "quote")
+CODES = {name: function_of(SHOP, name) for name in TOOLS}
 
 
 def call_of(tool: str, *earlier: EarlierAnswer, **arguments: Any) -> DraftCall:
@@ -142,6 +151,26 @@ def test_what_happened_overrides_the_literals_of_the_code() -> None:
     note = answered("cancel_order", {"status": "error", "message": "It is lost."}, order_id="A-1")
     of_person: Any = asked("find_order", edited, note, order_id="A-1").value
     assert of_person["order"] == written
+
+
+def test_what_code_computes_is_not_overwritten_by_what_other_computed_answers_say() -> None:
+    """Neither in a table nor in an answer to other arguments; where a person said something else, nobody knows what is computed of it."""
+    total: JsonObject = {"order_id": "A-1", "currency": "USD"}
+    half: JsonObject = {"order_id": "A-1"}
+    earlier = [
+        EarlierAnswer("order_total", total, asked("order_total", **total).value),
+        EarlierAnswer("preview_discount", half, asked("preview_discount", **half).value),
+    ]
+    found: Any = asked("find_order", *earlier, order_id="A-1").value
+    assert found["order"] == {"order_id": "A-1", "status": "processing", "total": 24.9}
+    in_euros = EarlierAnswer("order_total", half, asked("order_total", **half).value)
+    assert asked("order_total", in_euros, **total).value == {**total, "total": 49.8}
+    world = World(tables=read_tables('{"orders": [{"order_id": "A-1", "status": "new", "total": 20.0}]}'))
+    seeded = drafted(call_of("order_total", **total), Sources(world=world))
+    assert (seeded.value, seeded.blanks) == ({**total, "total": 40.0}, ())
+    edited = answered("find_order", {"order": {"order_id": "A-1", "total": 30.0}}, order_id="A-1")
+    of_person = asked("order_total", edited, **total)
+    assert {one.path for one in of_person.blanks} == {"$.total"}
 
 
 def test_a_thing_that_is_gone_leaves_lists_and_is_not_found_in_the_tools_own_form() -> None:
