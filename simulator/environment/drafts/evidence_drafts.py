@@ -135,10 +135,13 @@ class Parts:
         return {
             one.fact or place: one
             for place, one in enumerate(self.call.earlier[start:], start=start + 1)
-            if one.tool_name in codes
-            and not one.injected
-            and self._use(one.tool_name, one.arguments) != "reads"
+            if one.tool_name in codes and not one.injected and self._may_write(one.tool_name, one.arguments)
         }
+
+    def _may_write(self, tool_name: str, arguments: JsonObject) -> bool:
+        """Return whether a call may change something: as its name says, or its code."""
+        code = self.call.codes.get(tool_name)
+        return self._use(tool_name, arguments) != "reads" or (code is not None and may_write(code))
 
     @property
     def _earlier(self) -> Sequence[EarlierCall]:
@@ -349,7 +352,7 @@ class Parts:
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
-        if self.use != "reads" or self._reads_what_is_gone:
+        if self._may_write(self.tool, self.arguments) or self._reads_what_is_gone:
             return None
         for answer in reversed(self.call.earlier):
             if (
@@ -361,7 +364,7 @@ class Parts:
                 effects = self.effects_of(answer.response)
                 unsure = tuple(Blank(path=path, drawn=True) for path in answer.uncertain)
                 return Try(answer.response, "The earlier response to the same call", unsure, effects=effects)
-            if self._use(answer.tool_name, answer.arguments) != "reads":
+            if self._may_write(answer.tool_name, answer.arguments):
                 return None
         return None
 

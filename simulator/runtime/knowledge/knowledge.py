@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from pydantic import JsonValue
@@ -162,9 +163,12 @@ class Knowledge:
         self.world.take(call)
         self._taken.append(call)
         self.learned += 1
-        # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated.
-        if not _unknown(answered.provenance.blanks) and not (by_rule and really.kind == "failed"):
-            self.answers.append(call)
+        # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated: it is a guess.
+        if not (by_rule and really.kind == "failed"):
+            is_open = bool(_unknown(answered.provenance.blanks))
+            self.answers.append(
+                replace(call, response=as_response(really), is_guess=True) if is_open else call
+            )
         self._count_recorded(answered)
         said = as_response(answered.outcome)
         self._calls.setdefault(answered.tool_name, []).append(

@@ -181,6 +181,42 @@ def test_what_an_order_by_hand_has_changed_is_not_known(run: Runs, given: Any, q
     assert (first["quantity"], second["quantity"], other["quantity"]) == (100, quantity, 5)
 
 
+JOBS = '''
+import urllib.request
+JOBS = ["a", "b", "c"]
+USED = 0
+def get_next_job() -> dict:
+    """Get the next job."""
+    return {"job": JOBS.pop(0), "left": len(JOBS)}
+
+def fetch_page(url: str) -> dict:
+    """Fetch a page."""
+    global USED
+    USED += 1
+    return {"url": url, "text": urllib.request.urlopen(url).read().decode()}
+
+def usage() -> dict:
+    """Return the usage."""
+    return {"used": USED, "waiting": len(JOBS)}
+
+def get_quota(tool_context: ToolContext) -> dict:
+    """Get what is left; each look costs one."""
+    tool_context.state["quota"] = tool_context.state.get("quota", 3) - 1
+    return {"left": tool_context.state["quota"]}
+'''
+
+
+def test_a_tool_that_reads_by_its_name_and_writes_by_its_code_is_followed(run: Runs) -> None:
+    """Each call changes the next one, also where its response has a blank."""
+    names = ("get_quota", "get_quota", "get_next_job", "get_next_job")
+    calls: Any = [*((name, {}) for name in names), ("fetch_page", {"url": "x"}), ("usage", {})]
+    made = responses(run(JOBS, *calls))
+    assert [each["left"] for each in made[:4]] == [2, 1, 2, 1]
+    assert [each["job"] for each in made[2:4]] == ["a", "b"]
+    assert made[5]["used"] != 0
+    assert made[5]["waiting"] == 1
+
+
 @pytest.mark.parametrize(
     ("player", "body", "named"),
     [
