@@ -657,13 +657,13 @@ def _may_change(program: Program, one: EarlierCall) -> bool:
 
 def _after(before: Heap, ends: Sequence[_End], response: JsonValue, reader: _Reader) -> Heap:
     """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
+    raised = [one for one in ends if one.possible and _raises(one.outcome, response)]
     possible = [one for one in ends if one.possible and not one.outcome.raises]
     supposed = [
         one for one in ends if not (one.possible or one.outcome.raises or isinstance(one.outcome.value, Hole))
     ]
-    fitting = [one for one in possible if fits(one.outcome.value, response)] or [
-        one for one in supposed if fits(one.outcome.value, response)
-    ]
+    fitting = raised or [one for one in possible if fits(one.outcome.value, response)]
+    fitting = fitting or [one for one in supposed if fits(one.outcome.value, response)]
     failed = is_error(response)
     left = fitting or [one for one in possible if _failed(one.outcome) is failed]
     if not left:
@@ -681,6 +681,13 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue, reader: _Rea
         # Several ways leave several states; and one that answered otherwise has left another one than was told.
         session.names[_STATE] = Unknown("object", _STATE)
     return joined
+
+
+def _raises(outcome: Outcome, response: JsonValue) -> bool:
+    """Return whether a response says what an outcome raises, in ADK's form of an error."""
+    if not outcome.raises or not isinstance(response, dict) or response.get("error_code") != outcome.raises:
+        return False
+    return fits(outcome.message or "", response.get("error_message"))
 
 
 def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:

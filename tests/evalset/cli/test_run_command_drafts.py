@@ -204,6 +204,43 @@ def get_quota(tool_context: ToolContext) -> dict:
     tool_context.state["quota"] = tool_context.state.get("quota", 3) - 1
     return {"left": tool_context.state["quota"]}
 '''
+USERS = '''
+USERS = {"u1": "Ann"}
+LOG = []
+def create_user(user_id: str, name: str) -> dict:
+    """Create a user."""
+    USERS[user_id] = name
+    return {"created": True, "user_id": user_id}
+
+def delete_user(user_id: str) -> dict:
+    """Delete a user."""
+    USERS.pop(user_id, None)
+    return {"deleted": user_id}
+
+def user_exists(user_id: str) -> bool:
+    """Return whether a user exists."""
+    return user_id in USERS
+
+def read_user(user_id: str) -> dict:
+    """Read a user."""
+    return {"user_id": user_id, "name": USERS[user_id]}
+
+def find_user(user_id: str) -> dict:
+    """Find a user."""
+    return {"found": True, "name": USERS[user_id]} if user_id in USERS else {"found": False}
+
+def pay(user_id: str, amount: int) -> dict:
+    """Pay."""
+    LOG.append(amount)
+    if amount > 10:
+        raise ValueError("too much")
+    return {"paid": amount}
+
+def history() -> dict:
+    """Return what was tried."""
+    return {"log": LOG}
+'''
+U3 = {"user_id": "u3"}
 
 
 def test_a_tool_that_reads_by_its_name_and_writes_by_its_code_is_followed(run: Runs) -> None:
@@ -215,6 +252,12 @@ def test_a_tool_that_reads_by_its_name_and_writes_by_its_code_is_followed(run: R
     assert [each["job"] for each in made[2:4]] == ["a", "b"]
     assert made[5]["used"] != 0
     assert made[5]["waiting"] == 1
+
+
+def test_what_a_call_wrote_before_it_raised_stays(run: Runs) -> None:
+    """The list has the payment that was refused."""
+    calls: Any = [("pay", {**U3, "amount": amount}) for amount in (4, 40)]
+    assert responses(run(USERS, *calls, ("history", {})))[-1] == {"log": [4, 40]}
 
 
 @pytest.mark.parametrize(
