@@ -13,7 +13,7 @@ from simulator.branches.failed_turn import failed_step
 from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.facts import Fact, TurnStarted
 from simulator.journal import Journal
-from simulator.runtime import Simulation, SimulationError
+from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.scripts.line_matching import BY_SCRIPT, Leftover, Lines, Taken
 from simulator.scripts.script import Otherwise, Place, Script, ScriptTurn
 from simulator.scripts.script_changes import change
@@ -328,7 +328,12 @@ class ScriptPlay:
         generates = self._otherwise == "generate"
         if isinstance(request, ToolRequest) and (drafts or generates):
             self._tell(f"{request.tool_name} is answered with its draft")
-            self.simulation.answer(request, request.draft, wait=0.0)
+            try:
+                self.simulation.answer(request, request.draft, wait=0.0)
+            except ContradictionError as error:
+                raise _Ends(
+                    failure=f"{request.tool_name} was not answered with its draft: {error}"
+                ) from error
             return True
         if isinstance(request, ModelRequest) and generates and not is_left_unasked(request):
             self._tell(f"{request.agent} is played by its model")

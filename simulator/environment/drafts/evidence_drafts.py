@@ -237,6 +237,10 @@ class Parts:
         """The ways in which the tool's code says that the call may end, those that return first."""
         return tuple(made for _, made in self._ends)
 
+    def gives(self, value: JsonValue) -> bool:
+        """Return whether the tool's code gives an answer for certain."""
+        return any(one.certain and not made.blanks and same(made.value, value) for one, made in self._ends)
+
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Say what is wrong with an answer by the tool's schema; nothing is with an error in ADK's form."""
         schema = self.call.response_schema

@@ -140,7 +140,7 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: EarlierAnswe
         if entity is None:
             continue
         if entity.gone:
-            if role.use != "creates" or (change.kind, change.id) in named:
+            if role.use != "creates":
                 yield _said(change, f"{_name(change)} is in the response, but it was deleted", entity.last)
         elif role.use == "reads":
             yield from _identity(change, entity)

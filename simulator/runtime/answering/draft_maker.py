@@ -153,9 +153,19 @@ class Drafting(ABC, Generic[C]):
             return found[0] if found else None
 
     def against(self, call: C, response: JsonValue) -> tuple[Contradiction, ...]:
-        """Return what an answer would contradict."""
+        """Return what an answer would contradict; one that the tool's code gives for certain contradicts invariants alone."""
         with self.knowing() as known:
-            return known.against(EarlierAnswer(call.name, call.arguments, response))
+            found = known.against(EarlierAnswer(call.name, call.arguments, response))
+            return (
+                tuple(one for one in found if one.invariant)
+                if found and self._gives(call, response)
+                else found
+            )
+
+    def _gives(self, call: C, response: JsonValue) -> bool:
+        return attempted(
+            lambda: self._asked(call, 0), lambda asked: Parts(*asked).gives(response), lambda _: False
+        )
 
 
 _NOTHING: JsonObject = {"result": None}

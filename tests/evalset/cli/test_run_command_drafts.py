@@ -260,6 +260,16 @@ def test_what_a_call_wrote_before_it_raised_stays(run: Runs) -> None:
     assert responses(run(USERS, *calls, ("history", {})))[-1] == {"log": [4, 40]}
 
 
+def test_a_draft_that_breaks_an_invariant_ends_the_run_in_its_own_words(run: Runs) -> None:
+    """The session had begun: nobody answered the call."""
+    settings = {"kind": "environment_changed", "settings": {"invariants": ["user.name == 'Ann'"]}}
+    said: list[str] = []
+    written = run(USERS, ("find_user", {"user_id": "u1"}), ("create_user", {"user_id": "u3", "name": "Cy"}), ("read_user", U3), before=[{"environment": settings}], code=3, said=said)  # fmt: skip
+    assert "was not answered with its draft" in said[0]
+    assert "started" not in said[0]
+    assert not written.exists()
+
+
 @pytest.mark.parametrize(
     ("player", "body", "named"),
     [

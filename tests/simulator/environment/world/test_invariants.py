@@ -240,6 +240,7 @@ def test_a_deleted_thing_that_lives_again_is_told() -> None:
         (told,) = found(world, "", tool, {"order_id": "A-1", "total": 3}, order_id="A-1")
         assert told.earlier == Origin(fact=30, turn=3, source="delete_order")
     assert found(world, "", "create_order", {"order_id": "A-1"}) == ()
+    assert found(world, "", "create_order", {"order_id": "A-1"}, order_id="A-1") == ()
 
 
 TEA = """{"orders": [{"order_id": "A-1", "item": "tea", "total": 4.5, "carrier": "UPS"}]}"""
