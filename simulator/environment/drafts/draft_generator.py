@@ -25,8 +25,8 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
 
     The first of these that applies: an error for a required argument that is missing; the next answer that was recorded
     for this very call, unless what it names is gone; the earlier answer, where the very same question was asked and
-    nothing was changed since; an error for a thing that does not exist; the last answer that was recorded for this very
-    call; what the tool's code returns; the example in its description; what its output schema asks for; the rows of
+    nothing was changed since; an error for a thing that does not exist, or what the tool's code says of it for certain; the last
+    answer that was recorded for this very call; what the tool's code returns; the example in its description; what its output schema asks for; the rows of
     known tables that the arguments ask for; the shape of its earlier answers; and then a skeleton. What the session knows
     of the things in it stands in whatever shape that gives, and what nothing is known of is blank.
     """

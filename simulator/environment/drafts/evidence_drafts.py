@@ -37,7 +37,7 @@ from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.lasting_changes import may_write, states
 from simulator.environment.evidence.program_run import NO_CHANCES, Chances
-from simulator.environment.evidence.programs import find, load
+from simulator.environment.evidence.programs import find, load, takes_rows
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
 from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall
@@ -48,8 +48,8 @@ from simulator.environment.world.response_reader import says_missing
 from simulator.environment.world.world import World
 
 _BAD_REQUEST, _NOT_FOUND = 400, 404
-_MOST_REPLAYED, _MOST_NAMED = 100, 3
-"""How many earlier calls are read for what they left in the modules of the tools."""
+_MOST_REPLAYED, _MOST_ASKED, _MOST_NAMED = 100, 24, 3
+"""How many earlier calls are read for what they left in the modules of the tools, and how many for whether the code gave their responses."""
 _NO_OUTCOME = Outcome()
 _OF_THE_READING = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError", "UnboundLocalError"}
@@ -310,14 +310,39 @@ class Parts:
             return None
         by_code = self.by_code()
         for outcome, made in self._ends:
-            is_so = (outcome.certain and made is by_code) or self._is_about_gone(made.value)
-            if is_so and is_error(made.value) and not made.blanks:
+            is_so = outcome.certain and made is by_code
+            is_error_of_code = is_error(made.value) and not made.blanks
+            if (is_so and self._follows) or (is_error_of_code and (is_so or self._is_about_gone(made.value))):
                 return made
         if self.gone is not None and self.gone in [one.response for one in self.call.earlier]:
             return Try(self.gone, "The tool already returned this not-found error")
         return Try(
             self.error(_NOT_FOUND, message), "The call names an entity that does not exist in this session"
         )
+
+    @cached_property
+    def _follows(self) -> bool:
+        """Whether what the code keeps tells whether the things exist that the call names: what made them and took them away is told there, too."""
+        named = self.world.named(self.tool, self.arguments)
+        kinds = {kind for kind, key in named if self.world.entity(kind, key) is None}
+        if self.rows is not None and self.rows.kind not in {kind for kind, _ in named}:
+            kinds.add(self.rows.kind)
+        gone = [found.last for one in named if (found := self.world.entity(*one)) is not None and found.gone]
+        said = [
+            Origin(one.fact or place, 0, one.tool_name)
+            for place, one in enumerate(self.call.earlier, start=1)
+            if self.gone is not None and one.response == self.gone
+        ]
+        return not any(map(self._is_news, [*gone, *said])) and all(map(self._follows_kind, kinds))
+
+    def _follows_kind(self, kind: str) -> bool:
+        """Return whether the code keeps the things of a kind: the environment's data, and what was made in the session."""
+        code, tables = self.call.code, [one for one in self.world.tables.tables if one.kind == kind]
+        rows = {key: row for one in tables for key, row in one.records()}
+        if code is None or (tables and not takes_rows(load(code), kind, rows)):
+            return False
+        made = self.world.first_told(kind)
+        return len(made) <= _MOST_ASKED and not any(map(self._is_news, made))
 
     def _is_about_gone(self, error: JsonValue) -> bool:
         """Return whether an error says that a thing does not exist, and of nothing that the session knows."""

@@ -114,6 +114,12 @@ def seeded(program: Program, tables: Sequence[SeedTable]) -> Program:
     return known[1]
 
 
+def takes_rows(program: Program, kind: str, rows: Mapping[str, Any]) -> bool:
+    """Return whether some table of a program holds the environment's data of a kind in place of its own rows."""
+    found = [(name, held) for scope in program.heap.scopes.values() for name, held in scope.names.items()]
+    return any(_replaced(name, held, [(kind, rows)]) is not held for name, held in found)
+
+
 def _replaced(name: str, held: Any, tables: Sequence[tuple[str, Mapping[str, Any]]]) -> Any:
     """Return a table with the rows of the data in the form that it has: those of its name, else those with an id of its own."""
     if type(held) not in {dict, list} or name.startswith(" "):

@@ -57,7 +57,9 @@ _QUANTITIES = frozenset({"quantity", "qty"})
 _REMARKS = frozenset({"message", "msg", "detail", "info"})
 _MISSING = ("not found", "not_found", "404", "no such", "does not exist", "unknown", "was found")
 _MOST_READ = 4_000
-_OUTCOMES = frozenset({"success", "ok", "succeeded", "deleted", "removed", "updated", "created"})
+_OUTCOMES = frozenset(
+    {"success", "ok", "succeeded", "deleted", "removed", "updated", "created", "found", "exists"}
+)
 
 
 @dataclass(slots=True)

@@ -157,6 +157,11 @@ class World:
         """Return the ids of the things of a kind that were taken away."""
         return tuple(key for key, entity in self._ids_of(kind).items() if entity.gone)
 
+    def first_told(self, kind: str) -> list[Origin]:
+        """Return where things of a kind were first heard of in the session, each call once."""
+        found = (one.first for one in self._ids_of(kind).values())
+        return list({one.fact: one for one in found if one is not None and one.source != SEED}.values())
+
     def columns(self, kind: str) -> tuple[str, ...]:
         """Return the names of the fields of a kind, the id first; new fields come last."""
         shelf = self._shelves.get(kind)
@@ -301,9 +306,15 @@ class World:
         found: list[tuple[EntityChange, bool]] = []
         for saying in ResponseReader(tool, named, call).read():
             change = self._change(saying)
-            if change is not None:
+            if change is not None and not (tool.role.use == "reads" and self._is_no_return(change)):
                 found.append((change, saying.made))
         return found
+
+    def _is_no_return(self, change: EntityChange) -> bool:
+        """Return whether something is told of a thing that is gone which shows nothing of it, such as that it is not there."""
+        entity = self.entity(change.kind, change.id)
+        told = {name for name in change.fields if not is_own_key(name, change.kind)}
+        return entity is not None and entity.gone and told <= {"result", "status"}
 
     def _change(self, saying: Saying) -> EntityChange | None:
         """Return what a saying changes; None where all of it is known."""

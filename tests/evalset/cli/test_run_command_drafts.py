@@ -241,6 +241,8 @@ def history() -> dict:
     return {"log": LOG}
 '''
 U3 = {"user_id": "u3"}
+NEW: Any = ("create_user", {**U3, "name": "Cy"})
+GONE: Any = ("delete_user", U3)
 
 
 def test_a_tool_that_reads_by_its_name_and_writes_by_its_code_is_followed(run: Runs) -> None:
@@ -252,6 +254,14 @@ def test_a_tool_that_reads_by_its_name_and_writes_by_its_code_is_followed(run: R
     assert [each["job"] for each in made[2:4]] == ["a", "b"]
     assert made[5]["used"] != 0
     assert made[5]["waiting"] == 1
+
+
+def test_code_that_follows_what_was_taken_away_says_what_is_left(run: Runs) -> None:
+    """It says so in its own words, and no error takes their place; what was taken away may be made again."""
+    ask, find = ("user_exists", U3), ("find_user", U3)
+    made = responses(run(USERS, NEW, ask, GONE, ask, find, GONE, NEW, ask))
+    assert [each["result"] for each in (made[1], made[3], made[7])] == [True, False, True]
+    assert made[4:7] == [{"found": False}, {"deleted": "u3"}, {"created": True, "user_id": "u3"}]
 
 
 def test_what_a_call_wrote_before_it_raised_stays(run: Runs) -> None:

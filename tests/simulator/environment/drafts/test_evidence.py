@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
 from simulator.base.place_names import field_place, item_place
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import unsure_of
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.docstring_examples import shown_answer
@@ -202,6 +203,20 @@ def test_a_draft_names_the_things_of_the_session_that_it_has_something_of(
         response_schema=schema,
     )
     assert ("GRV-500-56" in drafted(asked_for).why) == uses
+
+
+def test_code_that_does_not_know_what_was_taken_away_does_not_say_what_is_left() -> None:
+    """A tool that takes things away in its words alone leaves the table as it was: the world counts, and so does an error that a person wrote."""
+    shop = SHOP + "\ndef order_exists(order_id: str) -> bool:\n    return order_id in ORDERS\n"
+    code = function_of(shop, "order_exists")
+    call = DraftCall(
+        tool_name="order_exists", arguments={"order_id": "A-1"}, code=code, codes={"order_exists": code}
+    )
+    gone = answered("delete_order", {"deleted": True}, order_id="A-1")
+    missing = answered("find_order", {"error": "Order A-1 was not found."}, order_id="A-1")
+    assert drafted(call).value is True
+    for said in (gone, missing):
+        assert is_error(drafted(call.model_copy(update={"earlier": (said,)})).value)
 
 
 def test_each_outcome_is_a_candidate_with_its_condition() -> None:
