@@ -576,7 +576,9 @@ class Parts:
         """Answer in the shape of the tool's earlier or recorded responses."""
         before = [one.response for one in self._sources.recorded if one.tool_name == self.tool]
         before += [
-            one.response for one in self.call.earlier if one.tool_name == self.tool and not one.injected
+            one.response
+            for one in self.call.earlier
+            if one.tool_name == self.tool and not (one.injected or one.is_guess)
         ]
         shape = next(
             (shape_of(one) for one in reversed(before) if one is not None and not is_error(one)), None

@@ -219,6 +219,15 @@ def test_code_that_does_not_know_what_was_taken_away_does_not_say_what_is_left()
         assert is_error(drafted(call.model_copy(update={"earlier": (said,)})).value)
 
 
+def test_a_guess_is_no_shape() -> None:
+    """Nobody knows whether a guess has the fields of the tool's responses."""
+    orders = "import requests\ndef create_order(item):\n    if requests.get('x').ok:\n        return requests.get('x').json()\n    return {'error': item}"
+    code = function_of(orders, "create_order")
+    call = DraftCall(tool_name="create_order", arguments={"item": "b"}, code=code)
+    guess = EarlierAnswer("create_order", {"item": "a"}, {"status": "success"}, is_guess=True)
+    assert drafted(call.model_copy(update={"earlier": (guess,)})).is_guess
+
+
 def test_each_outcome_is_a_candidate_with_its_condition() -> None:
     """The expected one first, then what the code would do for other values, then the generic ones; five at most."""
     found = candidates(call_of("find_order", order_id="A-1"))
