@@ -527,14 +527,14 @@ class Parts:
             return None
         sketch = shape_of(shown) if self.rows is not None and not isinstance(shown, Hole) else shown
         made = self._sketched(sketch, "From the example in the tool's description")
-        if not any(one.possible and not one.raises for one in self.reading.outcomes) or self._is_stub:
-            return made
-        # The code works the response out: what the example says of another call is no more than what it may look like.
-        marked = {one.path for one in made.blanks}
-        doubted = (one for one in _leaves(made.value, "$", "") if one.path not in marked)
-        return replace(
-            made, blanks=(*made.blanks, *(one for one in doubted if one.name not in self.arguments))
-        )
+        computes = any(one.possible and not one.raises for one in self.reading.outcomes)
+        return self._of_another_call(made) if computes and not self._is_stub else made
+
+    def _of_another_call(self, made: Try) -> Try:
+        """Mark all that was said of another call, where the code works the response out: it is no more than what that may look like."""
+        marked = {*self.arguments, *(one.path for one in made.blanks)}
+        doubted = (one for one in _leaves(made.value, "$", "") if not {one.path, one.name} & marked)
+        return replace(made, blanks=(*made.blanks, *doubted))
 
     def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
         """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
@@ -583,9 +583,10 @@ class Parts:
         shape = next(
             (shape_of(one) for one in reversed(before) if one is not None and not is_error(one)), None
         )
-        return (
-            None if shape is None else self._sketched(shape, "In the shape of this tool's earlier responses")
-        )
+        if shape is None:
+            return None
+        made = self._sketched(shape, "In the shape of this tool's earlier responses")
+        return self._of_another_call(made) if any(one.possible for one, _ in self._ends) else made
 
     def skeleton(self) -> Try:
         """Answer with what is certain to be edited: what the connections of the tools tell of the answer, or one blank."""

@@ -490,8 +490,10 @@ def _merge(run: ProgramRun, made: dict[Any, Any], more: Any, node: ast.expr) -> 
         run.budget.spend(native_costs.steps_of(more))
         made.update(more)
         return run.holds(more)
-    if isinstance(more, Unknown) and type(more.like) is dict:
-        made.update({key: Unknown(name=str(key), like=value) for key, value in more.like.items()})
+    while isinstance(more, Unknown):
+        more = more.like
+    if type(more) is dict:
+        made.update({key: Unknown(name=str(key), like=value) for key, value in more.items()})
     run.may_raise(node)
     return False
 

@@ -219,13 +219,37 @@ def test_code_that_does_not_know_what_was_taken_away_does_not_say_what_is_left()
         assert is_error(drafted(call.model_copy(update={"earlier": (said,)})).value)
 
 
-def test_a_guess_is_no_shape() -> None:
-    """Nobody knows whether a guess has the fields of the tool's responses."""
+def test_a_guess_is_no_shape_and_a_shape_beside_code_is_marked() -> None:
+    """Nobody knows whether a guess has the fields of the tool's responses; what else the code may return differs in any field."""
     orders = "import requests\ndef create_order(item):\n    if requests.get('x').ok:\n        return requests.get('x').json()\n    return {'error': item}"
     code = function_of(orders, "create_order")
     call = DraftCall(tool_name="create_order", arguments={"item": "b"}, code=code)
     guess = EarlierAnswer("create_order", {"item": "a"}, {"status": "success"}, is_guess=True)
     assert drafted(call.model_copy(update={"earlier": (guess,)})).is_guess
+    booked = function_of(orders.replace("create_order(item)", "confirm_order(item)"), "confirm_order")
+    known = EarlierAnswer("confirm_order", {"item": "a"}, {"item": "a", "status": "confirmed"})
+    again = DraftCall(tool_name="confirm_order", arguments={"item": "b"}, code=booked, earlier=(known,))
+    assert drafted(again).value == {"item": "b", "status": "confirmed"}
+    assert {one.path for one in drafted(again).blanks} == {"$.status"}
+
+
+def test_what_unknown_fields_are_put_into_has_them() -> None:
+    """Each is a blank, however often calls have changed what is not known."""
+    hits = """
+HITS = {"hit": 0, "miss": 0}
+
+def clear():
+    HITS.update(hit=0, miss=0)
+    raise ValueError("closed")
+
+def stats():
+    return {**HITS, "ok": True}
+"""
+    codes = {name: function_of(hits, name) for name in ("clear", "stats")}
+    by_hand = (answered("clear", "Done"), answered("clear", "Done"))
+    draft: Any = drafted(DraftCall(tool_name="stats", earlier=by_hand, code=codes["stats"], codes=codes))
+    assert draft.value.keys() == {"hit", "miss", "ok"}
+    assert {one.path for one in draft.blanks} >= {"$.hit", "$.miss"}
 
 
 def test_each_outcome_is_a_candidate_with_its_condition() -> None:
