@@ -426,7 +426,7 @@ class Parts:
         return replace(made, when=when, raises=outcome.raises)
 
     def _untaken(self, value: JsonValue) -> JsonValue:
-        """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session."""
+        """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session by what the code does not know."""
         role = self.world.role_of(self.tool, self.arguments)
         if role.use != "creates" or not isinstance(value, dict):
             return value
@@ -434,7 +434,7 @@ class Parts:
             if not isinstance(key, str) or key in self.arguments.values() or not is_own_key(name, role.kind):
                 continue
             found = self.world.entity(role.kind, key)
-            if found is not None and not found.gone:
+            if found is not None and not found.gone and self._is_news(found.first):
                 following = next_id([*self.world.collections().get(collection_of(role.kind), ()), key])
                 return value if following is None else {**value, name: following}
         return value

@@ -264,6 +264,15 @@ def test_code_that_follows_what_was_taken_away_says_what_is_left(run: Runs) -> N
     assert made[4:7] == [{"found": False}, {"deleted": "u3"}, {"created": True, "user_id": "u3"}]
 
 
+def test_an_id_that_the_code_gives_twice_is_given_twice(run: Runs) -> None:
+    """It counts what is left, as the code does."""
+    orders = "ORDERS = {}\ndef create_order(item: str) -> dict:\n    key = f'O-{len(ORDERS) + 1}'\n    ORDERS[key] = item\n    return {'order_id': key}\n"
+    orders += "def delete_order(order_id: str) -> dict:\n    return {'deleted': ORDERS.pop(order_id)}\n"
+    make: Any = ("create_order", {"item": "tea"})
+    made = responses(run(orders, make, make, ("delete_order", {"order_id": "O-1"}), make))
+    assert [one["order_id"] for one in (made[0], made[1], made[3])] == ["O-1", "O-2", "O-2"]
+
+
 def test_what_a_call_wrote_before_it_raised_stays(run: Runs) -> None:
     """The list has the payment that was refused."""
     calls: Any = [("pay", {**U3, "amount": amount}) for amount in (4, 40)]
