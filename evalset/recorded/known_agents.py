@@ -63,11 +63,12 @@ class KnownAgent(NamedTuple):
     def lacks(self, recorded: RecordedCase) -> dict[str, str]:
         """Return in words which agents of a recording, by name, are not there any more: those that took turns, and those that are tools.
 
-        None where the agent's own code may make them, or nobody knows with which agent it was recorded.
+        None where the agent's own code may make them, or nobody knows with which agent it was recorded. A tool set may bring those that are tools.
         """
-        if is_imported(recorded) or self.brings_more:
+        if is_imported(recorded) or self.own_code:
             return {}
-        tools = (name for name in sorted(agents_as_tools(recorded)) if not self.can_call(name))
+        as_tools = () if self.tool_sets else sorted(agents_as_tools(recorded))
+        tools = (name for name in as_tools if not self.can_call(name))
         agents = sorted(agents_in_turn(recorded) - self.agents)
         return {
             **{name: gone_tool(name) for name in tools if name not in self.agents},

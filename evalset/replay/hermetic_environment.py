@@ -37,7 +37,7 @@ from google.genai import types
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
 from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
-from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedEnvironment
+from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
@@ -73,7 +73,7 @@ from simulator.runtime.adk.codec import event_json, jsonable, made_error
 from simulator.runtime.adk.earlier_services import give_earlier
 from simulator.runtime.adk.tool_guards import with_set
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
-from simulator.runtime.knowledge.tool_shapes import shape_of
+from simulator.runtime.knowledge.tool_shapes import described, shape_of
 from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
 from simulator.runtime.plugin.session_play import EnvironmentCall
@@ -373,11 +373,12 @@ class HermeticEnvironment(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
-        if is_unknown(tool) or tool.name == TRANSFER:
+        if tool.name == TRANSFER:
             self._check_agents(self._answers.session(tool_context), tool, tool_args, tool_context)
-        if is_unknown(tool):
+        if is_unknown(tool) or runs_agents(tool):
             replayed = self._answers.session(tool_context)
-            self._check_declared(replayed, tool, tool_args)
+            self._check_declared(replayed, tool, jsonable(tool_args))
+        if is_unknown(tool):
             self._check_told(replayed, IncomingCall(tool.name, jsonable(tool_args), within()))
         self._confirm(tool, tool_args, tool_context)
         return await self._answers.before_tool(tool, tool_args, tool_context, self)
@@ -455,25 +456,27 @@ class HermeticEnvironment(BasePlugin):
             nearest = replayed.followed.nearest if replayed.followed else None
         recorded = nearest.case.tools if nearest else {}
         then = recorded.get(tool.name)
-        if then is None and (recorded or nearest is None):
-            return  # nobody had declared it
         is_gone = is_unknown(tool)
         turns = nearest.case.turns if nearest else ()
         answered = {call.tool for turn in turns for call in turn.calls}
         answered |= {call.tool for turn in turns for call in turn.rejected}
-        if is_gone and tool.name not in answered:
+        answered |= agents_as_tools(nearest.case) if nearest else set()
+        if tool.name not in answered and (is_gone or (recorded and then is None)):
             return  # no tool had answered: ADK says again what it said then of a tool that nobody has
-        now = None if is_gone else shape_of(tool)
+        now = None if is_gone else shape_of(tool) or (described(tool) if runs_agents(tool) else None)
         if now is None and not is_gone:
             return  # nothing tells what it accepts
-        words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
+        if is_gone:  # of a tool set nobody recorded what it declared, but it was there
+            words = "" if nearest is None or is_imported(nearest.case) else gone_tool(tool.name)
+        else:
+            words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
         if words and not (nearest and nearest.never_fitted(IncomingCall(tool.name, arguments, within()))):
             raise self._changed(words, nearest.case if nearest else None)
 
     def _check_agents(
         self, replayed: SessionReplay, tool: BaseTool, arguments: Mapping[str, Any], context: ToolContext
     ) -> None:
-        """Check that an agent is still there that ran in the recording, as a tool or after a transfer.
+        """Check that an agent is still there that ran in the recording after a transfer.
 
         Raises:
             ToolsChangedError: It is gone.
@@ -482,8 +485,6 @@ class HermeticEnvironment(BasePlugin):
             nearest = replayed.followed.nearest if replayed.followed else None
         if nearest is None:
             return
-        if is_unknown(tool) and tool.name in agents_as_tools(nearest.case):
-            raise self._changed(gone_tool(tool.name), nearest.case)
         root, target = getattr(invocation_of(context).agent, "root_agent", None), arguments.get("agent_name")
         if tool.name != TRANSFER or within() or root is None or target not in agents_in_turn(nearest.case):
             return

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
 from evalset.recorded.edits_since import RecordingEdit
-from evalset.recorded.known_agents import gone_tool, known_agent, migration_of, misfit
+from evalset.recorded.known_agents import gone_agent, gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
@@ -30,8 +30,10 @@ class Evidence(NamedTuple):
         tolerances: Which arguments may differ.
         gone: The tools that are not declared any more.
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
-        refused_calls: The recorded calls that the agent's tools do not accept any more, in sentences.
-        declared: Whether it is recorded how the tools were declared.
+        refused_calls: The recorded calls that the agent's tools do not accept, in sentences.
+        called: The tools that were called.
+        declared: Whether it is known that the agent had these tools when it was recorded.
+        same_tools: Whether it is known that no tool is declared otherwise.
         raised: The error that the run ended with; empty where it came to its end.
         is_imported: Whether the recording is a trace that was imported: it does not tell with which code, versions and variables it was made.
         written: The turns in which a person or a script, and no model, wrote the agent's moves, where the run asked the agent's own models.
@@ -49,7 +51,9 @@ class Evidence(NamedTuple):
     gone: frozenset[str] = frozenset()
     maybe_edited: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
+    called: frozenset[str] = frozenset()
     declared: bool = True
+    same_tools: bool = True
     raised: str = ""
     is_imported: bool = False
     written: frozenset[int] = frozenset()
@@ -57,6 +61,21 @@ class Evidence(NamedTuple):
     migration: str = ""
     doctor: str = ""
     recording: tuple[RecordingEdit, ...] = ()
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What changed of the tools that were called, and which agents are gone; of all tools where none was called."""
+        found = sorted(self.changed_tools.items())
+        return tuple(
+            words
+            for name, words in found
+            if not self.called or name in self.called or words == gone_agent(name)
+        )
+
+    @property
+    def gone_agents(self) -> tuple[str, ...]:
+        """The agents that took turns and are not there any more, in sentences."""
+        return tuple(words for name, words in self.changed_tools.items() if words == gone_agent(name))
 
 
 def evidence_of(
@@ -66,8 +85,9 @@ def evidence_of(
     turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
-    lacks = known_agent(config).lacks(recorded)
-    gone = [name for name, words in lacks.items() if words in refused_calls]
+    agent = known_agent(config)
+    lacks = agent.lacks(recorded)
+    gone = [name for name, words in lacks.items() if words in refused_calls or words == gone_agent(name)]
     changed = {**changed_tools(recorded, config.root_agent), **lacks}
     return Evidence(
         turns=turns,
@@ -78,7 +98,9 @@ def evidence_of(
         gone=frozenset(name for name, words in changed.items() if name in lacks or words == gone_tool(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
-        declared=bool(recorded.tools),
+        called=frozenset({*called, *rejected}),
+        declared=bool(recorded.tools) or not is_imported(recorded),
+        same_tools=bool(recorded.tools) and not changed and not agent.brings_more,
         is_imported=is_imported(recorded),
         migration=_migration(recorded, config.root_agent, gone),
         unset=unset_variables(config) if is_imported(recorded) else (),

@@ -35,8 +35,15 @@ from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
-    "The agent's tools changed after the recording, and do not accept this call any more: {}. If the change is intended, migrate the "
+    "The agent's tools do not accept this call: {}. If they changed and the change is intended, migrate the "
     "golden with the doctor, or open the session at this step and re-record it. Otherwise fix the agent."
+)
+_TOOL_CHANGED = (
+    "A tool changed after its responses were recorded. Open the session at this step and re-record it."
+)
+_AGENT_GONE = (
+    "An agent that took turns in the recording is gone. If this is intended, migrate the golden with the doctor, or open the session at "
+    "this step and re-record it. Otherwise fix the agent."
 )
 _TOOLS_UNLIKE = (
     "The agent's tools do not accept this call. The recording does not contain how they were declared, so it is not known whether they changed. Correct the golden, or open "
@@ -200,7 +207,7 @@ def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whol
     """Blame what was edited, and the agent too where it changed as well."""
     queries = any(edit.part == "query" for edit in blame.edits)
     verdict: Verdict = "user_changed" if queries else "golden_stale"
-    told = (*_other_words(blame), *evidence.changed_tools.values())
+    told = (*_other_words(blame), *evidence.changes)
     words = _list(blame.edits)
     if blame.agent == "changed" and blame.unlike is not None:
         sentence = (
@@ -243,7 +250,7 @@ def _edited_recording(
     sentence = (
         f"{_list(met, ' after it was written')} It is not known whether the agent changed too. {remedy}"
     )
-    told = (*([why] if why else []), *(edit.words for edit in met), *evidence.changed_tools.values())
+    told = (*([why] if why else []), *(edit.words for edit in met), *evidence.changes)
     return _Judgement("recording_edited", action, sentence, told)
 
 
@@ -355,13 +362,13 @@ def _environment(
     before = {step.tool for steps in golden[: divergence.turn + 1] for step in steps if step.tool}
     changed = {tool: words for tool, words in evidence.changed_tools.items() if tool not in evidence.gone}
     told = tuple(words for tool, words in sorted(changed.items()) if tool in (here or before))
-    if not told:
+    if not told and not evidence.gone_agents:
         return None
     return _Judgement(
         "environment_changed",
         "open",
-        "A tool changed after its responses were recorded. Open the session at this step and re-record it.",
-        (*told, *_command(evidence)),
+        _TOOL_CHANGED if told else _AGENT_GONE,
+        (*told, *evidence.gone_agents, *_command(evidence)),
         migration=_known_migration(evidence),
     )
 
@@ -381,15 +388,11 @@ def _agent(
 ) -> _Judgement:
     told = (
         *([why] if why else []),
-        *(evidence.changed_tools[name] for name in sorted(evidence.gone)),
+        *evidence.changes,
         f"the golden was not edited after the {'import' if evidence.is_imported else 'recording'}"
         if is_noted
         else "the eval set and the recording agree here",
-        *(
-            ["the tool declarations did not change"]
-            if evidence.declared and not evidence.changed_tools
-            else []
-        ),
+        *(["the tool declarations did not change"] if evidence.same_tools else []),
         *(evidence.maybe_edited if not is_noted else ()),
         *([f"{_UNSET}{', '.join(evidence.unset)}"] if evidence.unset else []),
     )

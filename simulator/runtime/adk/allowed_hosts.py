@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import ipaddress
@@ -17,6 +18,9 @@ from simulator.runtime.adk.turn_context import WATCH
 
 LISTING: ContextVar[bool] = ContextVar("simulation_listing_tools", default=False)
 """A tool set is asked which tools it has; that runs none of them, and may need its server."""
+
+LISTING_SECONDS = 10.0
+"""So long a replay waits for the tools of a set."""
 
 UNLISTED: ContextVar[Callable[[str, Any], list[Any] | None] | None] = ContextVar(
     "simulation_unlisted_tools", default=None
@@ -148,16 +152,28 @@ def listed(get_tools: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
     @functools.wraps(get_tools)
     async def tools(self: Any, *args: Any, **given: Any) -> Any:
         with asked_what_there_is():
+            stand_ins = UNLISTED.get()
             try:
-                return await get_tools(self, *args, **given)
+                if stand_ins is None:
+                    return await get_tools(self, *args, **given)
+                return await _in_time(get_tools(self, *args, **given))
             except Exception as error:  # ADK only logs it, and goes on without these tools
                 context = next(iter((*args, *given.values())), None)
-                stand_ins = UNLISTED.get()
                 if stand_ins is None or (found := stand_ins(unlisted_words(self, error), context)) is None:
                     raise
                 return found
 
     return tools
+
+
+async def _in_time(listing: Awaitable[Any]) -> Any:
+    try:
+        async with asyncio.timeout(LISTING_SECONDS) as limit:
+            return await listing
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise TimeoutError(f"it took longer than {LISTING_SECONDS:g} s") from error
 
 
 def unlisted_words(tool_set: Any, error: Exception) -> str:

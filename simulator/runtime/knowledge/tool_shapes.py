@@ -83,7 +83,7 @@ def shapes_of_agents(root: Any) -> dict[str, ToolShape]:
     Args:
         root: The root agent or workflow.
     """
-    shapes = (_described(tool) for tool in _tools(root, set()) if runs_agents(tool))
+    shapes = (described(tool) for tool in _tools(root, set()) if runs_agents(tool))
     return {shape.name: shape for shape in shapes if shape is not None}
 
 
@@ -104,10 +104,11 @@ def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:
 
 def shape_of(tool: BaseTool) -> ToolShape | None:
     """Describe a tool that asks the world; nothing for one that steers the flow, or that cannot be described."""
-    return None if is_steering(tool) or runs_agents(tool) else _described(tool)
+    return None if is_steering(tool) or runs_agents(tool) else described(tool)
 
 
-def _described(tool: BaseTool) -> ToolShape | None:
+def described(tool: BaseTool) -> ToolShape | None:
+    """Describe a tool, also one that runs an agent; nothing for one that cannot be described."""
     try:
         declared = describe_tool(tool)
     except Exception:  # noqa: BLE001 - a declaration is made by somebody's code; ADK says so when it is used

@@ -328,11 +328,14 @@ root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Note
 '''
 
 
-def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(tmp_path: Path, verifies: Ends) -> None:
-    """What cannot be listed is said. A model that is really asked has to know what is declared: then the case could not run."""
+def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
+    tmp_path: Path, verifies: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be listed, or not in time, is said. A model that is really asked has to know what is declared: then the case could not run."""
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
     server.touch()
+    monkeypatch.setattr("simulator.runtime.adk.allowed_hosts.LISTING_SECONDS", 1.0)
 
     written = played(folder, {"say": "Note tea.", "moves": MOVES})
     assert verified(written, tmp_path / "agents") == 0
@@ -343,6 +346,49 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(tmp_path: P
     told = verifies(2, written, tmp_path / "speaking", "--models", "real").out
     assert "the tools of Served could not be listed: " in told
     assert "agent changed" not in told
+
+    hangs = SERVED.replace('raise ConnectionError("no server")', "await asyncio.sleep(600)")
+    told = verifies(0, written, agent(tmp_path / "hanging", f"import asyncio\n{hangs}").parent).out
+    assert "not compared: the tools of Served could not be listed: TimeoutError: it took longer than " in told
+
+
+KEPT = (
+    SERVED.replace("root_agent =", "keeper =")
+    + """
+from google.adk.agents import SequentialAgent
+
+closer = LlmAgent(name="closer", model="gemini-2.5-flash", instruction="Close.")
+root_agent = SequentialAgent(name="small", sub_agents=[keeper, closer])
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("text: str", "words: str"), "'text' is unknown, 'words' is required"),
+        (("text: str", "text: int"), "'tea' is not of type 'integer'"),
+        (("[FunctionTool(note)]", "[]"), "the tool 'note' is no longer declared"),
+        (("tools=[Served()]", "tools=[]"), "the tool 'note' is no longer declared"),
+        (("[keeper, closer]", "[keeper]"), "the agent 'closer', which took turns in the recording, is no longer there"),
+        (("text: str", "text: str, more: int = 1"), ""),
+    ],
+    ids=["argument", "type", "tool", "set", "agent beside a set", "optional argument"],
+)  # fmt: skip
+def test_what_changed_in_a_tool_set_is_named(
+    tmp_path: Path, verifies: Ends, *, change: tuple[str, str], words: str
+) -> None:
+    """Nobody recorded how its tools were declared: the recorded calls are held against what it lists now."""
+    folder = agent(tmp_path / "agents", KEPT)
+    (folder / "server").touch()
+    written = played(folder, {"say": "Note tea.", "moves": [*MOVES, {"text": "Bye."}]})
+    assert change[0] in KEPT
+    now = agent(tmp_path / "now", KEPT.replace(*change))
+    (now / "server").touch()
+    told = verifies(1 if words else 0, written, now.parent).out
+    assert ("The agent's tools changed" in told) is bool(words)
+    assert words in told
+    assert "the tool declarations did not change" not in told
 
 
 DESK = """
@@ -732,6 +778,15 @@ def test_an_argument_whose_value_would_be_dropped_is_not_accepted(
     assert ("value would be dropped" in told) is bool(words)
 
 
+ASK = """from pydantic import BaseModel
+
+
+class Ask(BaseModel):
+    sku: str
+
+
+"""
+
 TEAM = """
 def price(sku: str) -> dict:
     \"\"\"Price of one.\"\"\"
@@ -755,8 +810,9 @@ root_agent = LlmAgent(
         (("[sub, other]", "[]"), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
         (("[sub, other]", "[other]"), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
         (('name="sub"', 'name="notes"'), "the agent 'sub', which took turns in the recording, is no longer there", "sub"),
+        (("inner = LlmAgent(", f"{ASK}inner = LlmAgent(input_schema=Ask, "), "'request' is unknown, 'sku' is required", ""),
     ],
-    ids=["tool", "tool, not what it calls", "all sub-agents", "one of them", "renamed"],
+    ids=["tool", "tool, not what it calls", "all sub-agents", "one of them", "renamed", "input"],
 )  # fmt: skip
 def test_an_agent_that_is_gone_is_named(
     tmp_path: Path, verifies: Ends, ends: Ends, *, change: tuple[str, str], words: str, name: str
@@ -777,9 +833,11 @@ def test_an_agent_that_is_gone_is_named(
     told = verifies(1, written, now).out
     assert "The agent's tools changed" in told
     assert words in told
-    (command,) = [line.strip() for line in told.splitlines() if "golden-trace doctor" in line]
-    assert command.endswith(f"--rename-agent {name}=NEW")
-    assert f"{name!r}" in ends(1, "doctor", written, "--agents-dir", now).out
+    command = next((line.strip() for line in told.splitlines() if "golden-trace doctor" in line), "")
+    assert command.endswith(f"--rename-agent {name}=NEW" if name else "")
+    assert (f"{name!r}" if name else "refused-arguments") in ends(
+        1, "doctor", written, "--agents-dir", now
+    ).out
     if "notes" in change[1]:
         ends(0, *shlex.split(command.replace("NEW", "notes").replace(" --dry-run", ""))[1:])
         verifies(0, written, now)
