@@ -261,6 +261,8 @@ def _check(writer: EvalSetWriter, given: argparse.Namespace, *, may_wait: bool =
         raise Ends(BAD_INPUT, f"--out: {error}") from error
     if eval_id is not None and (flaw := flaw_of_eval_id(eval_id)):
         raise Ends(BAD_INPUT, f"--eval-id: {flaw}")
+    if given.replace and not writer.path.exists():
+        given.replace = False  # there is nothing in the way
     if given.replace and eval_id not in taken:
         raise Ends(BAD_INPUT, f"--replace: {no_case(writer.path, eval_id, sorted(taken))}")
     waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()

@@ -221,7 +221,8 @@ _DONE_WORDS = {True: "pass", False: "FAIL", None: "skip"}
 
 
 def _progress_words(now: VerifyProgress) -> str:
-    return f"{now.done} of {now.total}: {_DONE_WORDS[now.passed]} {now.eval_id}"
+    word = _DONE_WORDS[now.passed] if now.could_run else "ERROR"
+    return f"{now.done} of {now.total}: {word} {now.eval_id}"
 
 
 def criteria_from(

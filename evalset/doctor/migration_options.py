@@ -36,6 +36,10 @@ def migration_of(words: Mapping[str, Sequence[str]]) -> Migration:
         if not (equals and old and new) or old in tools:
             raise ValueError(f"--rename-tool {each}: expected OLD=NEW, with each OLD only once")
         tools[old] = new
+    renamed, dropped, given = (
+        [(name, old, new) for tool, old, new in each for name in _then(tool, tools)]
+        for each in (renamed, dropped, given)
+    )
     try:
         return Migration(
             tools=tools,
@@ -50,6 +54,11 @@ def migration_of(words: Mapping[str, Sequence[str]]) -> Migration:
     except ValidationError as error:
         told = (each["msg"].removeprefix("Value error, ") for each in error.errors(include_url=False))
         raise ValueError("; ".join(told)) from error
+
+
+def _then(tool: str, renamed: Mapping[str, str]) -> list[str]:
+    """Return the names that a tool may have had, which is named as before its renaming or after it."""
+    return [tool, *(old for old, new in renamed.items() if new == tool and tool not in renamed)]
 
 
 def _argument(flag: str, words: str) -> tuple[str, str, str]:

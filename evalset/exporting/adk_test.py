@@ -78,6 +78,8 @@ def _losses(case: EvalCase, environment: RecordedCase | None) -> Iterator[str]:
         yield f"{name} has no conversation, so `adk test` skips it"
     if case.session_input and case.session_input.state:
         yield f"{name} has an initial state, but `adk test` always starts without state"
+    if environment is not None and any(turn.state_delta for turn in environment.turns):
+        yield f"{name} has messages that set state, but `adk test` sends their text only"
     if environment is None:
         yield (
             f"{name} has no recorded environment. It is not known which agent sent which message, so all are written as from one "

@@ -193,10 +193,14 @@ class _Counted:
         self._at_work.append(eval_id)
         self._tell.at_work(tuple(dict.fromkeys(self._at_work)))
 
-    def end(self, eval_id: str, *, passed: bool) -> None:
+    def end(self, eval_id: str, run: RunResult) -> None:
         self._at_work.remove(eval_id)
         self._done += 1
-        self._tell.done(VerifyProgress(done=self._done, total=self._total, eval_id=eval_id, passed=passed))
+        could_run = run.passed or not run.unasked
+        now = VerifyProgress(
+            done=self._done, total=self._total, eval_id=eval_id, passed=run.passed, could_run=could_run
+        )
+        self._tell.done(now)
 
 
 def _jobs(
@@ -234,7 +238,7 @@ async def _replayed_all(
             async with free:
                 tell.begin(job.ready.case.eval_id)
                 found.append(await _one(job, request, number))
-            tell.end(job.ready.case.eval_id, passed=found[-1].passed)
+            tell.end(job.ready.case.eval_id, found[-1])
 
     await _unless(
         stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]

@@ -250,12 +250,13 @@ class CaseResult(Value):
 
 
 class VerifyProgress(Value):
-    """How far a verification is: runs done of all, what was done last, and how that went."""
+    """How far a verification is: runs done of all, what was done last, and how that went: `could_run` is False where nothing is known of the agent."""
 
     done: int
     total: int
     eval_id: str = ""
     passed: bool | None = None
+    could_run: bool = True
 
 
 class Verification(Value):

@@ -274,7 +274,11 @@ class Sharing:
             self._done += 1
             self._tell.done(
                 VerifyProgress(
-                    done=self._done, total=len(self._ids) * self._runs, eval_id=case.eval_id, passed=each
+                    done=self._done,
+                    total=len(self._ids) * self._runs,
+                    eval_id=case.eval_id,
+                    passed=each,
+                    could_run=bool(each) or case.status != "error",
                 )
             )
 

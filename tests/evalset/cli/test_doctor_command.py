@@ -192,15 +192,16 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert measured["sha256"] == hashlib.sha256((tmp_path / SET).read_bytes()).hexdigest()
 
 
-def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path) -> None:
-    """ADK's loader loads the agent; the tools and arguments that it has lost are named, and renamed over both files."""
+@pytest.mark.parametrize("tool", ["find_order", "look_up"])
+def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path, tool: str) -> None:
+    """ADK's loader loads the agent; the tools and arguments that it has lost are named, and renamed over both files: of the tool by either name."""
     agents, data = an_agent(tmp_path / "agents" / "desk").parent, tmp_path / "data"
     data.mkdir()
     put(data, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
     told = run(1, data, "--agents-dir", agents)
     assert re.search("error unknown-tool: .*'desk'.*'find_order'", told)
     assert "skipped" not in told
-    words = ["--rename-tool", "find_order=look_up", "--rename-argument", "find_order.order_id=order"]
+    words = ["--rename-tool", "find_order=look_up", "--rename-argument", f"{tool}.order_id=order"]
     told = run(0, data, "--agents-dir", agents, *words)
     assert told.count(": changed") == 2
     assert re.search("migrated: .*'order_id'.*'find_order'.*'order'", told)

@@ -177,6 +177,9 @@ def test_the_command_replaces_a_case(path: Path, tmp_path: Path, ends: Ends) -> 
     assert path.read_bytes() == before
     assert "--replace" in told[0]
     assert "has no case 'thre'" in told[1]
+    anew = tmp_path / "anew.evalset.json"
+    ends(0, *(anew if each == path else each for each in run), "one", "--replace")
+    assert [each["eval_id"] for each in json.loads(anew.read_text())["eval_cases"]] == ["one"]
     ends(0, *run, "one", "--replace")
     one, two = json.loads(path.read_text())["eval_cases"]
     assert (one["eval_id"], two["eval_id"]) == ("one", "two")

@@ -235,6 +235,13 @@ def test_without_a_recording_a_test_is_written_as_said_by_one_agent(desk: Desk) 
     assert "initial state" in with_state
     assert "recorded environment" in unknown
     assert "real tools" in unknown
+    recorded = desk.environments.cases["all"]
+    first = recorded.turns[0].model_copy(update={"state_delta": {"tier": "gold"}})
+    sent = {"all": recorded.model_copy(update={"turns": (first, *recorded.turns[1:])})}
+    named = export_cases(
+        desk.cases[:1], "adk_test", environments=desk.environments.model_copy(update={"cases": sent})
+    )
+    assert "messages that set state" in named.losses[0]
 
 
 def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
