@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,6 +62,10 @@ _QUIET = RunConfig(
     )
 )
 """Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
+
+
+_MISSING_KEY = re.compile(r"Context variable not found: `([^`]+)`")
+"""ADK's own words."""
 
 
 class CaseReplay(NamedTuple):
@@ -187,7 +192,8 @@ class _Replay:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
             error = error_words(_of_ours(raised))
-            self.environment.unasked = self.environment.unasked or _lacking(raised, error, self._origin)
+            lacking = _lacking(raised, error, self._origin) or _unknown_state(raised, self._recorded)
+            self.environment.unasked = self.environment.unasked or lacking
         finally:
             self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
             self.models.append(self.environment.taken())
@@ -263,6 +269,16 @@ def _lacking(raised: BaseException, words: str, origin: str) -> str:
     if missing is not None and origin and (module := absent_package(missing, Path(origin))):
         return f"the agent's own code needs {module}, and it is not installed. {words}"
     return words if isinstance(raised, AbsentPackageError) else ""
+
+
+def _unknown_state(raised: BaseException, recorded: RecordedCase) -> str:
+    """Say which key of the state an instruction needs, where an imported trace does not tell what the state was."""
+    missing = (
+        _MISSING_KEY.match(str(raised.args[0])) if isinstance(raised, KeyError) and raised.args else None
+    )
+    if missing is None or not is_imported(recorded) or recorded.final_state is not None:
+        return ""
+    return f"an instruction needs {missing[1]!r} of the state, and the imported trace does not contain what the state was"
 
 
 def _error_told(events: list[Event]) -> str:

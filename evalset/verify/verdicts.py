@@ -375,6 +375,8 @@ def _environment(
 
 _MAY_BE_UNCHANGED = "The agent may be unchanged: the trace does not contain the versions and the environment variables that it was made with. "
 
+_STATE_UNKNOWN = "Nor does it contain the state that tools set, which the agent may read here. "
+
 _WRITTEN = (
     "The agent may be unchanged: a person or a script wrote its moves in the recording, and its own model answered now. "
     f"{PLAY_RECORDED} "
@@ -412,7 +414,7 @@ def _agent(
 def _of_the_agent(divergence: Divergence, evidence: Evidence) -> tuple[Verdict, str]:
     """Return the verdict on what the agent does, and what is not known of it."""
     if evidence.is_imported:
-        return "differs_from_trace", _MAY_BE_UNCHANGED
+        return "differs_from_trace", _MAY_BE_UNCHANGED + (_STATE_UNKNOWN if evidence.state is None else "")
     if any(turn <= divergence.turn for turn in evidence.written):
         return "differs_from_moves", _WRITTEN
     return "agent_changed", ""

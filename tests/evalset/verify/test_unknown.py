@@ -447,6 +447,48 @@ def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, v
     assert "agent changed" not in told
 
 
+CART = '''
+def add(item: str, tool_context: ToolContext) -> dict:
+    """Add to the cart."""
+    raise SystemExit("a real tool ran")
+
+
+def look(tool, args, tool_context):
+    return None if tool_context.state.get("cart") or tool.name != "look" else {"error": "the cart is empty"}
+
+
+def check(q: str) -> dict:
+    """Look."""
+    raise SystemExit("a real tool ran")
+
+
+check.__name__ = "look"
+sub = LlmAgent(name="sub", model="gemini-2.5-flash", instruction="Cart: {cart}", description="sums up")
+root_agent = LlmAgent(
+    name="small", model="gemini-2.5-flash", instruction="Sell.", tools=[add, check], sub_agents=[sub], before_tool_callback=look
+)
+'''
+
+
+def test_a_state_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, verifies: Ends, ends: Ends) -> None:
+    """A key that an instruction needs may have been set by a tool: the case could not run. Elsewhere the state is told as a reason."""
+    agents = agent(tmp_path / "agents", f"from google.adk.tools import ToolContext\n{CART}").parent
+    calls = [("add", {"item": "pen"}, {"added": 1}), ("look", {"q": "pen"}, {"n": 1})]
+    told = [
+        [event("small", function_call={"name": name, "args": args, "id": name}),
+         event("small", function_response={"name": name, "response": response, "id": name})]
+        for name, args, response in (*calls, ("transfer_to_agent", {"agent_name": "sub"}, {"result": None}))
+    ]  # fmt: skip
+    first = [event("user", text="Go."), *told[0]]
+    written = traced(tmp_path, *first, *told[2], event("sub", text="A pen."))
+    shown = ends(2, "verify", written, "--agents-dir", agents, "--models", "recorded")
+    assert "needs 'cart' of the state, and the imported trace does not" in shown.out
+    assert "1 of 1: ERROR one" in shown.err
+    (tmp_path / "read").mkdir()
+    written = traced(tmp_path / "read", *first, *told[1], event("small", text="Looked."))
+    assert "the state that tools set" in verifies(1, written, agents).out
+
+
 def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
     """Another final response is told, with what it may come from, also where an event of which nothing was kept follows."""
     events = [event("user", text="Go."), event("review", text="fine"), event("close", text="Done: fine")]
