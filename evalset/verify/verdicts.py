@@ -391,7 +391,7 @@ def _agent(
     told = (
         *([why] if why else []),
         *evidence.changes,
-        f"the golden was not edited after the {'import' if evidence.is_imported else 'recording'}"
+        f"the golden was not edited since it was {'imported' if evidence.is_imported else 'recorded'} or accepted"
         if is_noted
         else "the eval set and the recording agree here",
         *(["the tool declarations did not change"] if evidence.same_tools else []),
