@@ -471,7 +471,7 @@ class HermeticEnvironment(BasePlugin):
         else:
             words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
         if words and not (nearest and nearest.never_fitted(IncomingCall(tool.name, arguments, within()))):
-            raise self._changed(words, nearest.case if nearest else None)
+            raise self._changed(words, nearest.case if nearest and (then or is_gone) else None)
 
     def _check_agents(
         self, replayed: SessionReplay, tool: BaseTool, arguments: Mapping[str, Any], context: ToolContext

@@ -31,6 +31,7 @@ class Evidence(NamedTuple):
         gone: The tools that are not declared any more.
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
         refused_calls: The recorded calls that the agent's tools do not accept, in sentences.
+        untold: Of the refused calls whose tool's declaration was not recorded, that nobody knows whether it changed.
         called: The tools that were called.
         declared: Whether it is known that the agent had these tools when it was recorded.
         same_tools: Whether it is known that no tool is declared otherwise.
@@ -51,6 +52,7 @@ class Evidence(NamedTuple):
     gone: frozenset[str] = frozenset()
     maybe_edited: tuple[str, ...] = ()
     refused_calls: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     called: frozenset[str] = frozenset()
     declared: bool = True
     same_tools: bool = True
@@ -98,6 +100,7 @@ def evidence_of(
         gone=frozenset(name for name, words in changed.items() if name in lacks or words == gone_tool(name)),
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
+        untold=tuple(_untold(recorded, refused_calls)),
         called=frozenset({*called, *rejected}),
         declared=bool(recorded.tools) or not is_imported(recorded),
         same_tools=bool(recorded.tools) and not changed and not agent.brings_more,
@@ -154,6 +157,12 @@ def _was_made_up(call: RecordedCall) -> bool:
     value = call.outcome.value if isinstance(call.outcome, Returned) else None
     told = value.get("error") if isinstance(value, dict) else None
     return isinstance(told, str) and told.startswith(f"Invoking `{call.tool}()` failed as no tool")
+
+
+def _untold(recorded: RecordedCase, refused_calls: Sequence[str]) -> Iterator[str]:
+    for name in sorted({call.tool for turn in recorded.turns for call in turn.calls} - recorded.tools.keys()):
+        if any(f"{name!r} does not accept" in words for words in refused_calls):
+            yield f"the recording does not contain how {name} was declared, so it is not known whether it changed"
 
 
 def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:

@@ -118,7 +118,7 @@ def _refused(evidence: Evidence) -> _Judgement:
     """Blame the tools where it is recorded how they were declared."""
     if evidence.declared:
         first, *more = evidence.refused_calls
-        told = (*more, *_command(evidence))
+        told = (*more, *evidence.untold, *_command(evidence))
         sentence = _TOOLS_CHANGED.format(first)
         return _Judgement("environment_changed", "open", sentence, told, migration=_known_migration(evidence))
     return _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)

@@ -388,6 +388,7 @@ def test_what_changed_in_a_tool_set_is_named(
     told = verifies(1 if words else 0, written, now.parent).out
     assert ("The agent's tools changed" in told) is bool(words)
     assert words in told
+    assert ("not known whether it changed" in told) is ("tea" in words or "text" in words)
     assert "the tool declarations did not change" not in told
 
 
