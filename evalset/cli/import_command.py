@@ -231,7 +231,9 @@ def _tell(
     told += f", {len(harvest.skipped):,} skipped because the set already has them" if harvest.skipped else ""
     output().write(plain(f"{added.path}: {count:,} case{'' if count == 1 else 's'} {verb}{told}") + "\n")
     for case, eval_id in places:
-        known = f"{', recorded' if case.recorded else ''}{', reviewed' if eval_id in reviews else ''}"
+        known = ", recorded" if case.recorded else ""
+        known += f", {case.untold} of its responses unknown" if case.untold else ""
+        known += ", reviewed" if eval_id in reviews else ""
         was = before[case.eval_id]
         renamed = f" (was {was or repr(was)})" if was != eval_id else ""
         turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"

@@ -23,6 +23,7 @@ from evalset.files.spool import Spool, SpoolError
 from evalset.golden_trace.scenarios import is_named_by_scenario
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import CaseNote, RecordedCase, version_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.stored_answers import put_texts
@@ -32,12 +33,13 @@ from simulator.base.validation_words import MOST_TEXT, InputError, shortened
 
 
 class GatheredCase(NamedTuple):
-    """What is known of a kept case without reading it: its id, how many turns it has, and where its recording stands."""
+    """What is known of a kept case without reading it: its id, how many turns it has, where its recording stands, and how many responses that does not tell."""
 
     eval_id: str
     turns: int
     recorded: Span | None
     note: CaseNote | None = None
+    untold: int = 0
 
 
 class Gathered:
@@ -59,7 +61,7 @@ class Gathered:
         self._eval_ids: list[str] = []
         self._notes: list[CaseNote | None] = []
         self._numbers, self._turns, self._versions = array("Q"), array("Q"), array("Q")
-        self._ends, self._recordings_end = array("Q"), array("Q")
+        self._ends, self._recordings_end, self._untold = array("Q"), array("Q"), array("Q")
 
     def __enter__(self) -> Self:
         """Return what is gathered; behind the block it is gone."""
@@ -93,6 +95,7 @@ class Gathered:
         self._numbers.append(self._given)
         self._turns.append(len(case.conversation or ()))
         self._versions.append(version_of(recorded) if recorded is not None else 0)
+        self._untold.append(len(untold_words(recorded)) if recorded is not None else 0)
         self._ends.append(self._cases.size)
         self._recordings_end.append(self.recordings.size)
 
@@ -107,6 +110,7 @@ class Gathered:
                 self._turns,
                 self._versions,
                 self._ends,
+                self._untold,
                 self._recordings_end,
             ):
                 each.pop()
@@ -121,10 +125,16 @@ class Gathered:
     def cases(self) -> Iterator[GatheredCase]:
         """Return what is known of the cases, in the order of the import."""
         start = 0
-        for eval_id, turns, version, stop, note in zip(
-            self._eval_ids, self._turns, self._versions, self._recordings_end, self._notes, strict=True
-        ):
-            yield GatheredCase(eval_id, turns, Span(start, stop) if version else None, note)
+        of_each = (
+            self._eval_ids,
+            self._turns,
+            self._versions,
+            self._recordings_end,
+            self._notes,
+            self._untold,
+        )
+        for eval_id, turns, version, stop, note, untold in zip(*of_each, strict=True):
+            yield GatheredCase(eval_id, turns, Span(start, stop) if version else None, note, untold)
             start = stop
 
     def objects(self, eval_ids: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -175,6 +175,7 @@ def test_a_response_that_the_source_does_not_tell_blames_nobody(
     written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": TOLD}, turn)
     module = agent(tmp_path / "agents", NOTES.replace("[note]", tools)) / "agent.py"
     missing = "the response of note in turn 2"
+    assert "one: 2 turns, recorded, 1 of its responses unknown\n" in capsys.readouterr().out
     (case,) = json.loads(verifies(2, written, tmp_path / "agents", "--json").out)["cases"]
     assert case["unknown"] == [missing, "the final state"]
     assert "turn 2: the response of note is unknown. To record it" in case["error"]
