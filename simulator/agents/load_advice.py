@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simulator.agents.lacking_variables import lacks_account, named_unset
-from simulator.agents.load_failure import failure_words
+from simulator.agents.load_failure import CAUSED_BY, failure_words
 from simulator.agents.placeholder_credentials import PLACEHOLDER, VARIABLE
 from simulator.agents.project_folders import project_folders
 
@@ -26,6 +26,7 @@ ADK_NEEDED = "'google-adk>=2.11'"
 OLDEST_ADK = (2, 11)
 ENVIRONMENT, PYTHON = ".venv", Path("bin", "python")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: .*?No module named '([\w.]+)'")
+_LEFT_OUT = re.compile(rf"{CAUSED_BY} ModuleNotFoundError: No module named '([\w.]+)'")
 _NO_NAME = re.compile(r"^ImportError: .*?cannot import name '\w+' from '([\w.]+)'")
 _NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]+)' \(unknown location\)")
 """What several packages fill, as `google.cloud`, has no place of its own: a part that it lacks is a package of its own."""
@@ -63,6 +64,8 @@ def advice(words: str, agent: Path, python: Path) -> str:
     if missing := _NO_MODULE.search(words) or _NO_PART.search(words):
         return _of_module(".".join(reversed(missing.groups())), listing, python)
     if lacking := _NO_NAME.search(words):
+        if left_out := _LEFT_OUT.search(words):
+            return _of_module(left_out[1], listing, python)
         return _of_version(lacking[1], listing, python)
     return _of_what_is_unset(words, agent)
 
@@ -244,7 +247,7 @@ def _installing(listing: Listing, listed: str, python: Path, more: str = "") -> 
 
     Where the interpreter is this process's own, the line creates an environment for the project, in which it runs from then on.
     """
-    needed = " ".join((_needed(listing, listed), *([shlex.quote(more)] if more else ())))
+    needed = " ".join(filter(None, (_needed(listing, listed), more and shlex.quote(more))))
     if str(python) != sys.executable:
         return f"Install it: {pip_install(python)} {needed}"
     folder = listing.file.parent

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import re
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -11,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.agents.agent_source import said_before
+from simulator.base.python_source import parsed
 from simulator.base.secret_masking import without_secrets
 
 MAX_LENGTH = 500
@@ -19,6 +24,9 @@ _HERE = Path(__file__).resolve()
 
 # AgentLoader puts this in front of an error's own words, once for each way that it tried.
 _LOADERS_WORDS = re.compile(r"^(?:Fail to load '[^']*' (?:module|config)\. )+")
+
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+CAUSED_BY = "Caused by"
 
 # pydantic ends each of its errors with a link.
 _LINK = re.compile(r"\s*For further information visit \S+")
@@ -43,7 +51,7 @@ def failure_words(error: BaseException, home: Path) -> str:
     # Everybody on a server sees them.
     words = _shortened(without_secrets(" ".join(message.split())))
     place = _place(error, home.resolve()) + _said(error, home)
-    cause = _cause(error, words)
+    cause = _cause(error, words) or _left_out(error)
     return f"{type(error).__name__}: {words or 'no message'}{place}{cause}{noted}{_hidden(error, home.resolve())}"
 
 
@@ -89,7 +97,22 @@ def _cause(error: BaseException, words: str) -> str:
             break
         first = inner
     told = "" if first is None else _shortened(without_secrets(" ".join(_message(first).split())))
-    return f". Caused by {type(first).__name__}: {told}" if told and told not in words else ""
+    return f". {CAUSED_BY} {type(first).__name__}: {told}" if told and told not in words else ""
+
+
+def _left_out(error: BaseException) -> str:
+    """Say why a part of google-adk lacks a name that its own code imports: it goes on without a word where a package is missing. Empty where that is not why."""
+    lacks = _NO_NAME.search(str(error)) if isinstance(error, ImportError) else None
+    module = sys.modules.get(lacks[2]) if lacks else None
+    if lacks is None or module is None or not lacks[2].startswith("google.adk."):
+        return ""
+    for node in ast.walk(parsed(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and lacks[1] in {each.name for each in node.names}:
+            try:
+                importlib.import_module(f"{'.' * node.level}{node.module or ''}", module.__package__)
+            except ImportError as cause:
+                return f". {CAUSED_BY} {type(cause).__name__}: {cause}"
+    return ""
 
 
 def _hidden(error: BaseException, home: Path) -> str:

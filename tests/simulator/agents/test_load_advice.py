@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,39 @@ def test_an_agent_that_asks_for_credentials_at_import_finds_placeholders(
     assert entry.config is not None
     assert entry.config.placeholders == (ACCOUNT,)
     assert ACCOUNT not in os.environ
+
+
+class Hiding(MetaPathFinder):
+    """Has no module of a name, as an environment in which its package is not installed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Raise what Python raises of it."""
+        if fullname.partition(".")[0] == self.name:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+@pytest.mark.parametrize("listed", [None, "google-adk>=1.3.0\n", "google-adk==1.3.0\n"])
+def test_what_google_adk_goes_without_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str | None
+) -> None:
+    """A part of google-adk is empty where its package is missing, and says nothing of it: its extra is told, whichever google-adk the project lists."""
+    import google.adk.tools  # noqa: PLC0415 - its parts are put back
+
+    source = "from google.adk.tools.mcp_tool import MCPToolset\nroot_agent = None\n"
+    folder = write_agent(tmp_path / "shop", source)
+    if listed:
+        (tmp_path / "requirements.txt").write_text(listed)
+    monkeypatch.setattr(google.adk.tools, "mcp_tool", None, raising=False)
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "mcp" or ("mcp" in name and name.startswith("google.adk.")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Hiding("mcp"), *sys.meta_path])
+    (entry,) = find_agents(folder, demos=False)
+    assert "No module named 'mcp'" in str(entry.error)
+    assert str(entry.error).endswith(" 'google-adk[mcp]'")
 
 
 READS = """
