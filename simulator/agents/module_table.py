@@ -71,14 +71,13 @@ def forget(name: str) -> None:
 def _look_first_in(folder: Path) -> None:
     """Put the folder first, and leave out the other folders of agents that would still win.
 
-    Python takes a package with an `__init__.py` from anywhere on the path before one without.
+    Python takes a package with an `__init__.py` from anywhere on the path before one without; so it takes a module, such as `agent.py` of
+    a folder `agent` in which the process works.
     """
     bare = [name for name in _top_level_names(folder) if not _is_regular(folder, name)]
     winning = {str(other) for other in _folders - {folder} if any(_is_regular(other, name) for name in bare)}
-    sys.path[:] = [
-        str(folder),
-        *(place for place in sys.path if place != str(folder) and place not in winning),
-    ]
+    winning |= {str(folder / name) for name in bare if _is_regular(folder / name, name)} | {str(folder)}
+    sys.path[:] = [str(folder), *(place for place in sys.path if (place or str(Path.cwd())) not in winning)]
 
 
 def _is_regular(folder: Path, name: str) -> bool:

@@ -21,7 +21,7 @@ from simulator.runtime.models.reachability import model_problem_for
 from simulator.seats.answers import said
 from tests.harness.processes import wait_until
 from tests.harness.talking_agent import write_talking_agent
-from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, greeted, project
+from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, config_of, greeted, project
 
 pytestmark = pytest.mark.process
 
@@ -73,6 +73,16 @@ def test_a_file_that_fails_says_what_it_says_here_and_is_run_again(
     file.write_text(_FILE)
     agents.refresh()
     assert [entry.state for entry in agents.load_all()] == ["ready", "ready"]
+
+
+@pytest.mark.parametrize("imports", ["from .orders import find_order", "from orders import find_order"])
+def test_an_agent_in_a_folder_named_agent_loads(tmp_path: Path, imports: str) -> None:
+    """The kernel works in that folder, where Python finds its `agent.py` by the folder's name: that is no other package."""
+    home = project(tmp_path, f"{imports}\n{DESK.replace('def find_order', 'def other')}", "agent")
+    (home / "agent" / "orders.py").write_text('def find_order(order_id: str) -> dict:\n    """Find."""\n')
+    config = config_of(home / "agent", "agent")
+    assert config.root_agent.name == "desk"
+    config.kernels.end()
 
 
 def test_the_demos_play_with_their_data(ended: list[AgentCatalogue]) -> None:
