@@ -55,11 +55,12 @@ class _RefusedError(ValueError):
 
 
 class _Ready(NamedTuple):
-    """What is run, in a line who answers for tools and models, and without which packages the agent was loaded."""
+    """What is run, in a line who answers for tools and models, without which packages the agent was loaded, and whether the recorded models could answer in the place of its own."""
 
     spec: EvalRunSpec
     about: str
     absent: str
+    is_replayable: bool
 
 
 def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
@@ -213,7 +214,9 @@ def _ready(given: argparse.Namespace) -> _Ready:
         patience=given.timeout,
         history=_history(place, config, given.set),
     )
-    return _Ready(spec, f"{config.name}: {_answering(planned)}, {why}", absent_words(config.absent))
+    about = f"{config.name}: {_answering(planned)}, {why}"
+    is_replayable = models == "real" and planned.recorded is not None and not _lacking(planned)
+    return _Ready(spec, about, absent_words(config.absent), is_replayable)
 
 
 def _planned(
@@ -278,9 +281,17 @@ def _environment(given: argparse.Namespace) -> tuple[Path, RecordedEnvironment |
     return path, None if given.real_tools else read_recorded(path)
 
 
+def _lacking(planned: PlannedRun) -> list[str]:
+    """Return the cases whose models the recording does not answer for."""
+    from evalset.recorded.recorded_turns import needs_no_model  # noqa: PLC0415 - as above
+
+    recorded = planned.recorded.cases if planned.recorded else {}
+    return [each for each in planned.cases if each not in recorded or not needs_no_model(recorded[each])]
+
+
 def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: PlannedRun) -> tuple[str, str]:
     """Decide who answers for the models, and say it."""
-    from evalset.recorded.recorded_turns import needs_no_model, written_turns  # noqa: PLC0415 - as above
+    from evalset.recorded.recorded_turns import written_turns  # noqa: PLC0415 - as above
     from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
     from simulator.agents.absent_packages import absent_words  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
@@ -290,8 +301,7 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
         if given.models == "recorded":
             raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
         return "real", ANSWERED_BY["real"]
-    found = [(each, recorded.cases.get(each)) for each in planned.cases]
-    lacking = [eval_id for eval_id, case in found if case is None or not needs_no_model(case)]
+    lacking = _lacking(planned)
     if given.models == "recorded" and lacking:
         raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
     reason = None
@@ -301,6 +311,7 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
         raise _RefusedError(f"{lacking[0]}: {reason}. {NO_MODEL_TURNS}")
     choice = model_choice(given.models, reason, is_recorded=not lacking)
     if choice is not None and given.models == "auto" and not reason:
+        found = ((each, recorded.cases.get(each)) for each in planned.cases)
         written = next((eval_id for eval_id, case in found if case and written_turns(case)), "")
         more = (
             f"; a person or a script wrote moves of {written}, and --models recorded replays those"
@@ -415,13 +426,21 @@ def _told(
         }
         output().write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
     else:
-        absent = f"{ready.absent}\n" if ready.absent and ready.absent not in ready.about else ""
-        output().write(plain(f"{report(view.results)}{ready.about}\n{absent}"))
+        output().write(plain(f"{report(view.results)}{_answered(ready, view.results)}"))
         if view.network and view.network.sentence:
             output().write(plain(f"{view.network.sentence}\n"))
         if kept:
             output().write(plain(f"ADK results: {kept}\n"))
     return PASSED if view.state == "passed" else NOT_PASSED
+
+
+def _answered(ready: _Ready, results: RunResults) -> str:
+    """Say in lines who answered, and who else can where that failed."""
+    from evalset.verify.errors import PLAY_RECORDED  # noqa: PLC0415 - as above
+
+    absent = f"{ready.absent}\n" if ready.absent and ready.absent not in ready.about else ""
+    is_told = ready.is_replayable and any(case.problem for case in results.cases)
+    return f"{ready.about}\n{absent}{PLAY_RECORDED if is_told else ''}".rstrip() + "\n"
 
 
 def _not_written(given: argparse.Namespace, results: RunResults, view: RunView) -> str:

@@ -324,9 +324,8 @@ class _Listening(HermeticEnvironment):
         """Keep why a model could not be asked; what the recording says in its place, it says itself."""
         if self._asks_models and not self.unasked:
             name = llm_request.model or "the model"
-            self.unasked = (
-                f"{callback_context.agent_name} could not ask {name}: {error_words(error)}{self.advice}"
-            )
+            words = error_words(error).removesuffix(".")
+            self.unasked = f"{callback_context.agent_name} could not ask {name}: {words}{self.advice}"
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""

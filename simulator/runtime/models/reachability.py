@@ -207,8 +207,12 @@ def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
     )
     if any(settings.get(name) for name in given):
         return None
-    if in_cloud:
-        return _credentials_reason(model.model, environ)
+    if in_cloud:  # with a project, google-genai leaves a key of the environment out
+        has_project = any(
+            environ.get(name) or settings.get(option)
+            for option, name in zip(("project", "location"), _PROJECT, strict=True)
+        )
+        return _credentials_reason(model.model, _without_keys(environ) if has_project else environ)
     return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f", or {_CLOUD[0]} for Google Cloud")
 
 

@@ -16,6 +16,7 @@ from evalset.adk_runs.eval_report import junit, report
 from evalset.adk_runs.eval_results import read_results
 from evalset.cli.shell_lines import AgentWords, program, shown_commands
 from evalset.recorded.recording_export import replay_lines
+from evalset.verify.errors import PLAY_RECORDED
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.processes import REPOSITORY, completed, quiet_environment
@@ -164,6 +165,28 @@ def test_a_file_of_configs_without_a_key(tmp_path: Path) -> None:
     assert re.match("Second desk: .*desk.environment.json", found["how"])
     assert "1 passed" in shell(shown.pytest, tmp_path).stdout
     assert shown.plain == ""
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_a_model_that_fails_is_told_with_the_recorded_ones(tmp_path: Path) -> None:
+    """As `golden-trace verify` tells it."""
+    folder = write_desk(tmp_path / "agents")
+    eval_set = folder / "desk.evalset.json"
+    exported(folder, eval_set)
+    source = (folder / "agent.py").read_text()
+    (folder / "agent.py").write_text(
+        source.replace(
+            "query, made, answered = since", "raise OSError('no route'); query, made, answered = since"
+        )
+    )
+    done = shell(f"{' '.join(program())} eval {folder} {eval_set}", tmp_path, 1)
+    assert "no route" in done.stdout
+    assert PLAY_RECORDED in done.stdout
+    assert (
+        PLAY_RECORDED
+        not in shell(f"{' '.join(program())} eval {folder} {eval_set} --models recorded", tmp_path).stdout
+    )
 
 
 @pytest.mark.long

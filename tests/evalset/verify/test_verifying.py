@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_reached_says_nothing_of_the_agent(kept: Path, tm
     """The case could not be run, whatever the agent's own callbacks do; the recording still answers."""
     fails = (
         "query, made, answered = since",
-        "raise ConnectionError('no route'); query, made, answered = since",
+        "raise ConnectionError('no route.'); query, made, answered = since",
     )
     folder = agents(tmp_path, fails)
     verification = verify(kept, agents_dir=folder, models="real")

@@ -73,7 +73,12 @@ def test_the_cloud_needs_credentials_that_can_be_found(
     """A project that was just made names a cloud project and nothing more: a person plays, and reads what to run."""
     monkeypatch.setattr(reachability, "_PRODUCT_NAME", tmp_path / "product_name")
     environ = {"GOOGLE_GENAI_USE_ENTERPRISE": "true", "GOOGLE_CLOUD_PROJECT": "p", "HOME": str(tmp_path)}
-    assert "gcloud auth" in unreachable_models(team(), environ)["second"]
+    for key in ({}, {"GOOGLE_API_KEY": "k"}):  # which google-genai leaves out where a project is named
+        assert "gcloud auth" in unreachable_models(team(), {**environ, **key})["second"]
+    express = {"GOOGLE_GENAI_USE_VERTEXAI": "1", "GOOGLE_API_KEY": "k", "HOME": str(tmp_path)}
+    assert set(unreachable_models(team(), express)) == {"inner"}
+    named = Gemini(model="gemini-2.5-flash", client_kwargs={"location": "global"})
+    assert "gcloud auth" in str(model_problem(named, express))
     settings = tmp_path / ".config" / "gcloud"
     settings.mkdir(parents=True)
     endpoint = config_of(LlmAgent(name="clerk", model="projects/p/locations/l/endpoints/e"))
