@@ -213,6 +213,9 @@ def _for_module(module: str, requirements: tuple[str, ...]) -> str:
     top = parts[0]
     wanted = [*names, f"python-{top}", f"{top}-python", f"{top}-sdk", f"{top}-core"]
     by_name = {_named(each): each for each in reversed(requirements)}
+    if top == "google":  # `google.cloud.secretmanager_v1` is of google-cloud-secret-manager
+        wanted += [re.sub(r"-v\d\w*$", "", name).replace("-", "") for name in names]
+        by_name = {name.replace("-", ""): each for name, each in by_name.items()} | by_name
     return next((by_name[name] for name in wanted if name in by_name), "")
 
 
@@ -226,7 +229,8 @@ def _of_module(module: str, listing: Listing | None, python: Path) -> str:
         return ""
     if listed:
         return f"{listing.file.name} lists {listed}. {_installing(listing, listed, python)}"
-    file, name = listing.file.name, module.partition(".")[0]
+    file, top = listing.file.name, module.partition(".")[0]
+    name = module if top == "google" else top
     if not listing.needed:
         return f"If {file} lists the missing package: {_installing(listing, '', python)}"
     return (

@@ -107,6 +107,20 @@ OLD_PINS = ("google-adk<2", "google-adk==1.*", "google-adk>=1.0,<2.0", "google-a
             ("requests", {"pyproject.toml": text}, "If pyproject.toml lists the missing", "")
             for text in BROKEN
         ),
+        *(
+            (module, lists(f"google-adk>=2\n{listed}"), f"requirements.txt lists {listed}. ", FROM_LIST)
+            for module, listed in (
+                ("google.cloud.secretmanager", "google-cloud-secret-manager>=2"),
+                ("google.cloud.secretmanager_v1.types", "google-cloud-secret-manager"),
+                ("google.cloud.discoveryengine_v1", "google-cloud-discoveryengine"),
+            )
+        ),
+        (
+            "google.maps",
+            lists("google-cloud-storage"),
+            "requirements.txt lists no package named google.maps. ",
+            FROM_LIST,
+        ),
         ("bs4", lists("beautifulsoup4"), "requirements.txt lists no package named bs4. ", FROM_LIST),
         ("bs4", {}, "", ""),
         ("a2a.client", {}, "", " install 'google-adk[a2a]'"),
