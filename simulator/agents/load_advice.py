@@ -13,7 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ OLDEST_ADK = (2, 11)
 ENVIRONMENT, PYTHON = ".venv", Path("bin", "python")
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: .*?No module named '([\w.]+)'")
 _LEFT_OUT = re.compile(rf"{CAUSED_BY} ModuleNotFoundError: No module named '([\w.]+)'")
-_NO_NAME = re.compile(r"^ImportError: .*?cannot import name '\w+' from '([\w.]+)'")
+_NO_NAME = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]+)'")
 _NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]+)' \(unknown location\)")
 """What several packages fill, as `google.cloud`, has no place of its own: a part that it lacks is a package of its own."""
 
@@ -35,6 +35,7 @@ _TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[
 _OR = f"Set {VARIABLE}=1 to load it with placeholders"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _PIN = re.compile(r"(?:==|~=|<=?)\s*(\d+)(?:\.(\d+))?")
+_BOUND = re.compile(r"(<=?|>=?|==|~=|\^)\s*(\d+(?:\.\d+)*)")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 _OLDEST_PYTHON = re.compile(r"(?:>=|~=|==)\s*3\.(\d+)")
 _WIDE = frozenset({"all", "test", "dev", "docs", "community"})
@@ -66,7 +67,7 @@ def advice(words: str, agent: Path, python: Path) -> str:
     if lacking := _NO_NAME.search(words):
         if left_out := _LEFT_OUT.search(words):
             return _of_module(left_out[1], listing, python)
-        return _of_version(lacking[1], listing, python)
+        return _of_version(lacking[2], listing, python, lacking[1])
     return _of_what_is_unset(words, agent)
 
 
@@ -220,7 +221,7 @@ def _for_module(module: str, requirements: tuple[str, ...]) -> str:
 
 
 def _of_module(module: str, listing: Listing | None, python: Path) -> str:
-    if old := _of_old_adk(module, listing):
+    if old := _of_old_adk(module, listing) or _of_gone(module, listing, python, module):
         return old
     listed = _for_module(module, listing.needed) if listing else ""
     if extra := "" if listed else _extra_with(module):
@@ -281,9 +282,9 @@ def _needed(listing: Listing, listed: str) -> str:
     return shlex.quote(str(listing.file.parent))
 
 
-def _of_version(module: str, listing: Listing | None, python: Path) -> str:
+def _of_version(module: str, listing: Listing | None, python: Path, name: str) -> str:
     """Say what an import lacks where its package is there: another version of it."""
-    if old := _of_old_adk(module, listing):
+    if old := _of_old_adk(module, listing) or _of_gone(module, listing, python, f"{name} in {module}"):
         return old
     listed = _for_module(module, listing.needed) if listing else ""
     if module.startswith("google.adk"):
@@ -293,6 +294,29 @@ def _of_version(module: str, listing: Listing | None, python: Path) -> str:
     if listing is not None and str(python) == sys.executable:
         return f"The project asks for {listed}. {_installing(listing, listed, python)}"
     return f"The project asks for another version: {pip_install(python)} {shlex.quote(listed)}"
+
+
+def _of_gone(module: str, listing: Listing | None, python: Path, part: str) -> str:
+    """Say that the google-adk that is there lacks a part, where the project allows this version: no line brings it. Empty where that is not why."""
+    places = [str(each) for each in python.parent.parent.glob("lib/*/site-packages")]
+    found = distributions(name="google-adk", path=sys.path if str(python) == sys.executable else places)
+    version = next((each.version for each in found), "") if module.startswith("google.adk.") else ""
+    if not version or not _allows(_adk_in(listing), version):
+        return ""
+    return f"google-adk {version} is installed and has no {part}. Unless a newer google-adk has it, the agent's code must change"
+
+
+def _allows(requirement: str, version: str) -> bool:
+    """Return whether a requirement, of pip or Poetry, allows a version; by its numbers alone."""
+    has = [int(each) for each in re.findall(r"\d+", version)]
+    for sign, words in _BOUND.findall(requirement):
+        bound = [int(each) for each in words.split(".")]
+        begins = {"==": len(bound), "^": 1}.get(sign, len(bound) - 1)
+        is_like = has >= bound and has[:begins] == bound[:begins]
+        fits = {"<": has < bound, "<=": has <= bound, ">": has > bound, ">=": has >= bound}
+        if not fits.get(sign, is_like):
+            return False
+    return True
 
 
 def _unpinned(requirement: str) -> str:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib.abc import MetaPathFinder
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,36 @@ def test_what_google_adk_goes_without_is_named(
     (entry,) = find_agents(folder, demos=False)
     assert "No module named 'mcp'" in str(entry.error)
     assert str(entry.error).endswith(" 'google-adk[mcp]'")
+
+
+@pytest.mark.parametrize(
+    ("listed", "is_gone"),
+    [
+        ("", True),
+        ("google-adk", True),
+        ("google-adk[mcp]>=1.0", True),
+        ("google-adk>=2.0,<99", True),
+        ("google-adk~=2.11", True),
+        ("google-adk>=99", False),
+        ("google-adk==2.99", False),
+        ("google-adk<2", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "asks", ["from google.adk.agents import NoSuchAgent", "import google.adk.no_such_part"]
+)
+def test_what_google_adk_no_longer_has_gets_no_line(
+    tmp_path: Path, asks: str, listed: str, *, is_gone: bool
+) -> None:
+    """Where the project allows the version that is there, to install it again ends in the same error."""
+    folder = write_agent(tmp_path / "shop", f"{asks}\nroot_agent = None\n")
+    (tmp_path / "requirements.txt").write_text(f"thing\n{listed}\n")
+    (entry,) = find_agents(folder, demos=False)
+    gone = f"google-adk {version('google-adk')} is installed and has no "
+    assert (gone in str(entry.error), "pip install" in str(entry.error)) == (
+        is_gone,
+        listed.endswith("99") and not is_gone,
+    )
 
 
 READS = """
