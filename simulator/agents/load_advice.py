@@ -31,6 +31,8 @@ _NO_NAME = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]
 _NO_PART = re.compile(r"^ImportError: .*?cannot import name '(\w+)' from '([\w.]+)' \(unknown location\)")
 """What several packages fill, as `google.cloud`, has no place of its own: a part that it lacks is a package of its own."""
 
+_COROUTINE = re.compile(r"'([\w.]+)\.root_agent' is of type '\w+\.coroutine'")
+_ROOT_AGENT = re.compile(r"^root_agent\b[^=\n]*=", re.MULTILINE)
 _TOLD = re.compile(r"pip install (?:-U |--upgrade )?[\"'`]?([A-Za-z][\w.-]*(?:\[[\w, -]+\])?)")
 _OR = f"Set {VARIABLE}=1 to load it with placeholders"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -68,7 +70,23 @@ def advice(words: str, agent: Path, python: Path) -> str:
         if left_out := _LEFT_OUT.search(words):
             return _of_module(left_out[1], listing, python)
         return _of_version(lacking[2], listing, python, lacking[1])
-    return _of_what_is_unset(words, agent)
+    return _of_coroutine(words, agent) or _of_what_is_unset(words, agent)
+
+
+def _of_coroutine(words: str, agent: Path) -> str:
+    """Say where a coroutine stands in the place of an agent; empty where none does."""
+    found = _COROUTINE.search(words)
+    if found is None:
+        return ""
+    place = agent.parent.joinpath(*found[1].split("."))
+    file = place.with_suffix(".py") if place.with_suffix(".py").is_file() else place / "__init__.py"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    made = _ROOT_AGENT.search(text)
+    line = f", line {text.count(chr(10), 0, made.start()) + 1}" if made else ""
+    return (
+        f"root_agent is a coroutine ({file.relative_to(agent.parent)}{line}): the function that makes it is an `async def`, and its call was not awaited. "
+        "google-adk takes no coroutine: create the agent in a plain `def`"
+    )
 
 
 def _of_what_is_unset(words: str, agent: Path) -> str:

@@ -316,6 +316,19 @@ def test_what_google_adk_no_longer_has_gets_no_line(
     )
 
 
+@pytest.mark.parametrize("module", ["agent.py", "__init__.py"])
+def test_a_coroutine_in_the_place_of_an_agent_is_named(tmp_path: Path, module: str) -> None:
+    """With its place: ADK names its type alone."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / module).write_text(
+        "async def create():\n    return None\n\n\nroot_agent = create()\nroot_agent.close()  # no warning\n"
+    )
+    (entry,) = find_agents(folder, demos=False)
+    assert f"(shop/{module}, line 5)" in str(entry.error)
+    assert "not awaited" in str(entry.error)
+
+
 READS = """
 import os, sys
 {how}
