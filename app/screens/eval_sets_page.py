@@ -153,9 +153,17 @@ def _both(scene: SetContext) -> Sequence[Conflict] | None:
 
 
 def _part(scene: SetContext, case: str | None) -> OpenPart | None:
-    """Return the form that is open in this tab."""
+    """Return the form that is open in this tab, and note it for the way back to its case, also after a refresh."""
     form = form_of(scene.drafts, page_state.form(), case) if case is not None else None
-    return OpenPart(form, part_of(scene.work, form.case, form.name)) if form is not None else None
+    if form is None:
+        return None
+    noted = dict.fromkeys((form.case, _place(form.case, form.name)), form.token)
+    page_state.put("case_forms", {**(page_state.get("case_forms") or {}), **noted})
+    return OpenPart(form, part_of(scene.work, form.case, form.name))
+
+
+def _place(key: str, name: str) -> str:
+    return f"{key} {name}"
 
 
 def _entries() -> tuple[AgentEntry, ...]:
@@ -265,10 +273,8 @@ def _edit_part(asked: EditPart, scene: SetContext) -> None:
     if asked.name is None:
         _close_part(scene)
         return
-    forms = dict(page_state.get("case_forms") or {})
-    place = f"{key} {asked.name}"
-    form = begin(scene.drafts, key, asked.name, page_state.form() if asked.failed else forms.get(place))
-    page_state.put("case_forms", {**forms, key: form.token, place: form.token})
+    left = (page_state.get("case_forms") or {}).get(_place(key, asked.name))
+    form = begin(scene.drafts, key, asked.name, page_state.form() if asked.failed else left)
     page_state.show_form(form.token)
 
 

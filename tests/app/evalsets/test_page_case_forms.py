@@ -225,6 +225,8 @@ def test_two_tabs_edit_one_case_and_nothing_is_lost_without_a_word(path: Path) -
     assert "not applied" in second.words
     assert "First's?" in second.literal
     again = same_address(second)
+    again.click("case_after").click("case_before").unfold("case_step_one_0_2").click("comment_one_0_2")
+    again.unfold("case_step_one_0_0").click("edit_one_0_0")
     assert [tab.typed("text_part-one") for tab in (second, again)] == ["Second's?"] * 2
     assert work.row("one").query == "First's?"
     second.click("part_accept")
