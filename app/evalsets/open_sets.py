@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
@@ -42,11 +43,12 @@ class Restored(NamedTuple):
 
 
 class EditedSet(NamedTuple):
-    """Somebody's work on one set, what they have typed and not taken over, and what was restored of it."""
+    """Somebody's work on one set, what they have typed and not taken over, and what was restored of it; `forgot` says that saved edits can no longer be undone."""
 
     work: SetWork
     drafts: UnsentTexts
     restored: Restored | None = None
+    forgot: bool = False
 
 
 class EditedSets:
@@ -73,7 +75,10 @@ class EditedSets:
             if edited is None:
                 edited = self._desks[key] = self._restored(owner, path)
             elif self._is_stale(edited):
-                edited = self._desks[key] = EditedSet(SetWork(*self._open(path)), edited.drafts)
+                forgot = edited.forgot or bool(edited.work.edits)
+                edited = self._desks[key] = EditedSet(
+                    SetWork(*self._open(path)), edited.drafts, forgot=forgot
+                )
             self._desks.move_to_end(key)
             self._make_room()
         return edited
@@ -112,6 +117,16 @@ class EditedSets:
             elif before is not None or edited.restored is not None:
                 store.drop_unsaved(*key)
             self._kept[key] = mark
+
+    def put_tolerances(self, owner: str, path: Path, put: Callable[[], object]) -> None:
+        """Write tolerances into a recording. Somebody's work on the set goes on, with its edits: a save reads the tolerances that are written then."""
+        with self._lock:
+            edited = self._desks.get((owner, str(path)))
+        work = edited.work if edited is not None else None
+        goes_on = work is not None and identity_at(work.beside.path) == work.beside_identity
+        put()
+        if work is not None and goes_on:
+            work.beside_identity = identity_at(work.beside.path)
 
     def put(self, owner: str, path: Path, work: SetWork) -> None:
         """Put another work in the place of somebody's."""

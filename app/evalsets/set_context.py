@@ -27,6 +27,7 @@ class SetContext:
         agents: The agents that can play it, the one in whose folder it lies first.
         restored: What an earlier server has left of the work.
         person: What who edits it is called; empty where that is not known.
+        forgot: Edits that were saved can no longer be undone, as the files have changed since.
     """
 
     path: Path
@@ -36,6 +37,7 @@ class SetContext:
     agents: tuple[str, ...] = ()
     restored: Restored | None = None
     person: str = ""
+    forgot: bool = False
 
 
 class StepMark(NamedTuple):

@@ -81,6 +81,8 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
             "There is no recording file next to this set, so the recording inside the set is used. The first change to it creates "
             "the file."
         )
+    if scene.forgot and not scene.work.edits:
+        st.caption("Earlier edits can no longer be undone, because the files changed after they were saved.")
     asked = _restored(scene) or asked
     _said(shown)
     if shown.both is not None:
@@ -100,11 +102,6 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         st.warning("The set does not have the case that the link names.", icon=":material/link_off:")
         st.text(literal(shown.missing))
     chosen = named_views("Eval set: view", list(TABS), "set_tab")
-    if scene.work.is_changed and chosen != next(iter(TABS)):
-        st.info(
-            "This tab uses the saved file. Save your edits to include them.",
-            icon=":material/edit:",
-        )
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked
 
@@ -207,9 +204,16 @@ def _steps(work: SetWork) -> SetCommand | None:
 # The tabs of an eval set's page by name, in their order; another one is a module here and a line below.
 
 
+def _of_file(scene: SetContext) -> None:
+    """Say that a tab reads the file, and not what is edited."""
+    if scene.work.is_changed:
+        st.info("This tab uses the saved file. Save your edits to include them.", icon=":material/edit:")
+
+
 def _run(scene: SetContext) -> SetCommand | None:
     from app.evalsets.run.run_tab import run_tab  # noqa: PLC0415 - not before somebody looks there
 
+    _of_file(scene)
     asked = run_tab(scene)
     if asked is None:
         _replay(scene)
@@ -274,6 +278,7 @@ def _runs(scene: SetContext) -> SetCommand | None:
 def _doctor(scene: SetContext) -> SetCommand | None:
     from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
 
+    _of_file(scene)
     workspace = workspaces().of(scene.owner, scene.path)
     doctor_tab(workspace, facts_of(scene.path), unsaved=scene.work.is_edited)
     return None

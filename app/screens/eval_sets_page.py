@@ -98,7 +98,9 @@ def sets_page() -> None:
         return
     page_state.put("shown_set", str(known))
     agents, named = _agents(entries, known), person.name or person.email
-    scene = SetContext(known, edited.work, edited.drafts, owner, agents, edited.restored, named)
+    scene = SetContext(
+        known, edited.work, edited.drafts, owner, agents, edited.restored, named, edited.forgot
+    )
     behind = look(scene, _case(scene))
     asked = set_page(scene, _shown(scene))
     if _case(scene) is not None:

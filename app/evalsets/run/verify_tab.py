@@ -23,6 +23,7 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.download_panel import csv_button
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.last_results import keep_results, last_results, last_rows
 from app.evalsets.run.tolerance_rows import (
     HINTS,
@@ -554,13 +555,18 @@ def _checks(run: RunResult) -> None:
 
 def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
     """Keep the tolerances for what differs in each run."""
+    found = [each.tolerance for each in run.varying]
     try:
-        add_tolerances(workspace.eval_set, eval_id, [each.tolerance for each in run.varying])
+        _put(workspace, lambda: add_tolerances(workspace.eval_set, eval_id, found))
     except VerifyError as error:
         workspace.notes["verify"] = str(error)
-    else:
-        workspace.wrote()
     st.rerun()
+
+
+def _put(workspace: Workspace, put: Callable[[], object]) -> None:
+    """Write tolerances; what is edited of the set stays."""
+    edited_sets().put_tolerances(workspace.owner, workspace.eval_set, put)
+    workspace.wrote()
 
 
 def done_about(
@@ -872,9 +878,9 @@ def _buttons(case: _Case) -> None:
 
 def _save(case: _Case) -> None:
     try:
-        keep_tolerances(case.workspace.eval_set, case.eval_id, tolerances_from(case.rows))
+        kept = tolerances_from(case.rows)
+        _put(case.workspace, lambda: keep_tolerances(case.workspace.eval_set, case.eval_id, kept))
     except (RowError, VerifyError) as error:
         case.workspace.notes[case.name] = str(error)
         case.put(case.rows)
-    case.workspace.wrote()
     case.put(None)

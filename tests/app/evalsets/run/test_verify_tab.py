@@ -30,6 +30,7 @@ from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, NoteCase, ReviewCase
 from evalset.editing.case_reviews import CaseReview
+from evalset.editing.set_saving import save
 from evalset.golden_trace.steps import Step
 from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
 from evalset.measured import Measured, changed_words, measured_files
@@ -200,6 +201,9 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
 def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) -> None:
     """A row at a time; what says none is named and stays; saved, the golden passes with other arguments."""
     path = eval_set(('"order": "A"', '"order": "Z"'))
+    work = edited_sets().of(LOCAL, path).work
+    work.apply(NoteCase(case="one", text="Why"))
+    save(work)
     tab = opened(path)
     assert verified(tab, path).status == "failed"
     tab.click(tab.key("add-tolerances-one"))
@@ -210,8 +214,17 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     assert "row 1: " in tab.literal
     assert tolerances_of(path, "one") == ()
     tab.fill("more-0", '["A"]').run().click(tab.key("save-tolerances-one"))
-    assert tolerances_of(path, "one") == (OneOfTolerance(tool="check", path="order", values=("A",)),)
+    made = (OneOfTolerance(tool="check", path="order", values=("A",)),)
+    assert tolerances_of(path, "one") == made
     assert verified(tab, path).status == "passed"
+    assert "uses the saved file" in tab.click("set_undo").words  # the edit before it
+    assert "uses the saved file" not in tab.choose("set_tab", "Import & export").words
+    tab.click("set_save").click("save_set")
+    assert (work.note("one").text, tolerances_of(path, "one")) == ("", made)
+    tab.click("set_redo").click("set_save").click("save_set")
+    path.write_text(path.read_text() + "\n")
+    assert tab.run().app.button(key="set_undo").disabled
+    assert "no longer be undone" in tab.words
 
 
 CLOCK = """
