@@ -38,6 +38,10 @@ def held_message(view: SimulationView) -> GoOn | SetUser | None:
         st.caption(seat_words(seat))
         if view.user.words:
             st.text(literal(view.user.words))
+        plan = str((seat.scenario or {}).get("conversation_plan") or "")
+        if plan:
+            st.caption("Plan")
+            st.text(literal(plan))
         with st.container(horizontal=True, gap="xsmall"):
             goes_on = view.user.may_go_on and st.button(
                 "Continue", key="user_go_on", icon=":material/play_arrow:"

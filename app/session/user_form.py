@@ -156,6 +156,7 @@ def seat_words(seat: UserSeat, held_for: str = "you") -> str:
         return "You play the user."
     left = "no limit" if seat.left is None else f"{seat.left} of {seat.limit} messages left"
     held = f"each held for {held_for}" if seat.hold else "sent automatically"
+    held = "each written by a person" if seat.is_by_hand else held
     return f"{USER_PLAYERS[seat.player]}: {left}, {held}"
 
 

@@ -124,6 +124,7 @@ def _is_due(engine: Engine) -> bool:
     if (
         user.player == "person"
         or user.ended
+        or user.is_by_hand
         or fold.is_running
         or fold.asks_the_user
         or engine.divergence is not None
@@ -389,8 +390,6 @@ class _Asking:
         self._secrets: tuple[str, ...] = secrets_of()
 
     async def whole(self) -> UserMessageResult:
-        if not self._name:
-            return self._failed("No model is set for the scenario, so a person writes the next message.")
         self._told(f"asking {self._name}")
         try:
             model = await own_model(self._conversation.models.get(self._name, self._name))
@@ -440,4 +439,4 @@ class _Asking:
         return UserMessageResult(said.status, self._name, content, reason)
 
     def _failed(self, reason: str) -> UserMessageResult:
-        return UserMessageResult("failed", self._name or "scenario", reason=reason)
+        return UserMessageResult("failed", self._name, reason=reason)

@@ -15,6 +15,8 @@ from simulator.session.commands import SetUser
 if TYPE_CHECKING:
     from simulator.runtime.session_engine import Engine
 
+_BY_HAND = "No model is set for the scenario, so a person writes the next message."
+
 
 def user_view(engine: Engine) -> UserView:
     """Return what there is to see now."""
@@ -30,12 +32,12 @@ def user_view(engine: Engine) -> UserView:
         return UserView(seat=seat)
     if fold.asks_the_user:
         return UserView(seat=seat, words="The agent asks for something that only a person can answer.")
-    held_back = user_player.holds_back(engine)
+    held_back = _BY_HAND if seat.is_by_hand else user_player.holds_back(engine)
     proposed = seat.proposed
     again = proposed is not None and proposed.status in {"failed", "stopped"}
     waits = proposed is None or again or (user_player.is_sent(proposed) and not seat.hold)
     words = proposed.reason if proposed is not None and proposed.reason else held_back
-    return UserView(seat=seat, words=words, may_go_on=waits)
+    return UserView(seat=seat, words=words, may_go_on=waits and not seat.is_by_hand)
 
 
 async def sit(engine: Engine, asked: SetUser) -> None:

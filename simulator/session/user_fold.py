@@ -66,6 +66,12 @@ class UserSeat(Value):
         return kind if isinstance(kind, str) and kind != ADKS_SIMULATOR else ""
 
     @property
+    def is_by_hand(self) -> bool:
+        """Whether a person writes the next message of a scenario: it has begun, and no model is set for it."""
+        begun = self.player == "scenario" and self.said > 0 and self.left != 0 and not self.is_over
+        return begun and not self.own_simulator and not self.config.get("model", True)
+
+    @property
     def left(self) -> int | None:
         """How many messages are left; None where nothing limits them."""
         return None if self.limit is None else max(0, self.limit - self.said)

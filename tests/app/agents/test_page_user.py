@@ -209,6 +209,20 @@ def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simul
     session.close()
 
 
+def test_without_a_model_a_person_writes_what_follows_with_the_plan_in_sight(session: Simulation) -> None:
+    """Nothing failed, and nothing can be continued."""
+    scenario: Any = {"scenario": SCENARIO, "config": {"model": ""}}
+    assert session.set_user("scenario", hold=False, **scenario, wait=PATIENCE)
+    tab = Tab(session.session.session_id)
+    assert str(SCENARIO["conversation_plan"]) in tab.literal
+    assert session.view().user.words in tab.literal
+    assert not tab.has("user_go_on")
+    assert ":red" not in tab.words
+    tab.fill("query_text_", "And now?").click("query_send")
+    assert said(session) == [SCENARIO["starting_prompt"], "And now?"]
+    assert session.view().user.seat.left == 18
+
+
 def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session: Simulation) -> None:
     """Nothing can be asked meanwhile; the head says how it stands, and Undo names it."""
     tab = Tab(session.session.session_id)
