@@ -124,6 +124,8 @@ def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools:
         now: The tool as it is declared now; None where it is declared no more.
         new_tools: The tools that are declared now, and were not when the call was recorded.
     """
+    if now is None and not new_tools:
+        return ""  # the tool was removed, as no other could be its new name
     if now is None:
         return f"--rename-tool {name}={new_tools[0] if len(new_tools) == 1 else 'NEW'}"
     missing, unknown = misnamed(arguments, now.parameters)

@@ -35,9 +35,10 @@ from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
-    "The agent's tools do not accept this call: {}. If they changed and the change is intended, migrate the "
-    "golden with the doctor, or open the session at this step and re-record it. Otherwise fix the agent."
+    "The agent's tools do not accept this call: {}. If they changed and the change is intended, {}open the session at this step and "
+    "re-record it. Otherwise fix the agent."
 )
+_OR_MIGRATE = "migrate the golden with the doctor, or "
 _TOOL_CHANGED = (
     "A tool changed after its responses were recorded. Open the session at this step and re-record it."
 )
@@ -119,7 +120,7 @@ def _refused(evidence: Evidence) -> _Judgement:
     if evidence.declared:
         first, *more = evidence.refused_calls
         told = (*more, *evidence.untold, *_command(evidence))
-        sentence = _TOOLS_CHANGED.format(first)
+        sentence = _TOOLS_CHANGED.format(first, _OR_MIGRATE if evidence.migration else "")
         return _Judgement("environment_changed", "open", sentence, told, migration=_known_migration(evidence))
     return _Judgement("differs_from_trace", "open", _TOOLS_UNLIKE, evidence.refused_calls)
 

@@ -740,6 +740,16 @@ def test_a_renamed_argument_or_tool_is_migrated_by_the_command_that_is_shown(
     verifies(0, written, now)
 
 
+def test_a_call_of_a_tool_that_was_removed_is_recorded_again(tmp_path: Path, verifies: Ends) -> None:
+    """No tool is new, so no name is proposed for it."""
+    written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
+    now = agent(tmp_path / "now", NOTES.replace("[note]", "[]")).parent
+    told = verifies(1, written, now).out
+    assert "'note' is no longer declared" in told
+    assert "re-record" in told
+    assert "doctor" not in told
+
+
 def test_a_call_that_fits_no_more_is_shown_as_the_run_made_it(tmp_path: Path, verifies: Ends) -> None:
     """A tolerance lets it differ from the golden's; what differs is that the agent's tools do not take it. The state is that of the check, though the run ended early."""
     written = played(agent(tmp_path / "agents", NOTES), {"say": "Note tea.", "moves": MOVES})
