@@ -88,6 +88,15 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     return sorted(lines.values(), key=lambda line: -line.modified)
 
 
+def only_set(entries: Iterable[AgentEntry], agent: str) -> str:
+    """Return the path of the one eval set that is listed for an agent of a folder; empty where there are none or several."""
+    own = folders(entry for entry in entries if entry.name == agent and entry.source == "folder")
+    sets = [
+        line.path for line in found_sets(own, LOCAL) if line.agent == agent and line.path.endswith(ENDING)
+    ]
+    return sets[0] if own and len(sets) == 1 else ""
+
+
 def _uploads_in(folder: Path) -> Iterator[Path]:
     """Yield what was uploaded: sets, and archives and databases too, as they take room."""
     if folder.is_dir():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 from pydantic import JsonValue
 
+from app.evalsets.set_discovery import only_set
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import EXPORTED, workspaces
 from app.export.case_names import PlayedCase, played_case, remember_played
@@ -35,6 +36,7 @@ from app.live.destinations import check_destination, default_destination
 from app.live.live_sessions import LiveSession
 from app.live.recent_sets import remember_set
 from app.scripts.script_play import script_text
+from app.server.owners import LOCAL
 from app.server.viewer_time import short_time
 from app.session import page_state
 from app.session.page_commands import Show
@@ -113,14 +115,26 @@ def _chosen(
 ) -> tuple[ExportForm, PlayedCase | None]:
     """Return what the fields hold, and the case that the session plays or was written to, if it is that place."""
     played = _played_case(live)
-    own = "" if live.read_only else str(default_destination(live.owner, live.config))
-    chosen = fields(kept, played.path if played else own)
+    chosen = fields(kept, played.path if played else _own_set(live))
     in_place = played if played and whole_path(chosen.path) == played.path else None
     if not chosen.eval_id:
         named = in_place or written
         free = named.eval_id if named else _free(live, session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
     return chosen, in_place if in_place and chosen.eval_id == in_place.eval_id else None
+
+
+def _own_set(live: LiveSession) -> str:
+    """Return where a case goes if nobody says otherwise: to the agent's own file, or to the one set that is listed for it."""
+    if live.read_only:
+        return ""
+    place = default_destination(live.owner, live.config)
+    if live.owner != LOCAL or place.exists():
+        return str(place)
+    try:
+        return only_set(catalogue().entries(), live.agent_key or live.config.name) or str(place)
+    except AgentSettingsError:  # said on the start page
+        return str(place)
 
 
 def _there(played: PlayedCase | None, found: Replacing | None) -> Literal["", "same", "differs"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from app.evalsets.set_discovery import check_set, folders, found_sets
 from app.evalsets.set_facts import SetFacts, facts_of
+from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place, default_destination
 from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
 from app.server.owners import LOCAL
@@ -58,6 +60,23 @@ def test_a_demos_default_export_lies_among_the_users_data(data: Path, tmp_path: 
     assert (line.name, line.agent) == ("mine", "order_desk")
     other.unlink()
     assert str(other) not in listed()
+
+
+def test_the_one_set_that_is_listed_for_an_agent_is_offered_for_its_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the folder of evals of its project. Of several, none is; then it is the agent's own."""
+    shutil.copytree(DEMOS_DIR / "order_desk", tmp_path / "project" / "order_desk")
+    monkeypatch.setattr(sys, "argv", ["app", "--agents-dir", str(tmp_path / "project"), "--no-demos"])
+    catalogue().refresh()
+    evals = tmp_path / "project" / "tests" / "eval" / "evalsets"
+    first = a_set(evals / "desk.evalset.json")
+    session = answered(catalogue().config("order_desk")).session_id
+    offered = [str(first), str(evals.parents[2] / "order_desk" / "order_desk_evals.evalset.json")]
+    for path in offered:
+        tab = Tab(session).click("open_export")
+        assert tab.app.text_input(key=tab.key("export_path_")).value == path
+        a_set(evals / "other.evalset.json")
 
 
 def test_the_one_that_was_used_last_comes_first_and_once(tmp_path: Path) -> None:
