@@ -53,7 +53,7 @@ from app.evalsets.set_context import OpenCase
 from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace
-from app.forms.common_panel import problem
+from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
@@ -505,11 +505,17 @@ def _diverged(
     divergence = about.run.divergence
     if divergence is None:
         return None
-    action = divergence_panel(workspace, divergence, can_accept=about.run.came_to_its_end, is_done=is_done)
-    opened = done_about(workspace, about, action, edit)
-    if divergence.migration:
-        migration_shown(workspace, divergence.migration, unsaved=unsaved)
-    return opened
+    with st.container(border=True, gap="xsmall", key="divergence"):
+        _verdict(divergence)
+        action = divergence_actions(
+            workspace, divergence, can_accept=about.run.came_to_its_end, is_done=is_done
+        )
+        if divergence.migration:
+            with place():
+                migration_shown(workspace, divergence.migration, unsaved=unsaved)
+        _differences(divergence)
+        _pairs(divergence)
+    return done_about(workspace, about, action, edit)
 
 
 def _tolerances(workspace: Workspace, case: CaseResult) -> None:
@@ -646,18 +652,6 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
 }
 
 
-def divergence_panel(
-    workspace: Workspace, divergence: Divergence, *, can_accept: bool, is_done: bool
-) -> Action | None:
-    """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted; `is_done` says that the golden was changed since."""
-    with st.container(border=True, gap="xsmall", key="divergence"):
-        _verdict(divergence)
-        asked = divergence_actions(workspace, divergence, can_accept=can_accept, is_done=is_done)
-        _differences(divergence)
-        _pairs(divergence)
-    return asked
-
-
 def divergence_shown(divergence: Divergence) -> None:
     """Draw a divergence, with nothing to do about it."""
     with st.container(gap="xsmall", key="divergence_shown"):
@@ -687,7 +681,10 @@ def _verdict(divergence: Divergence) -> None:
 def divergence_actions(
     workspace: Workspace, divergence: Divergence, *, can_accept: bool, is_done: bool
 ) -> Action | None:
-    """Draw the one thing to do, and beside it the way to look at it oneself."""
+    """Draw the one thing to do, and beside it the way to look at it oneself; return what shall be done.
+
+    A run that did not come to its end cannot be accepted; `is_done` says that the golden was changed since.
+    """
     first: Action = "migrate" if divergence.migration else divergence.action
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)

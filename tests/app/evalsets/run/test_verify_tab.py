@@ -383,6 +383,7 @@ def test_a_renamed_argument_is_migrated_where_the_result_names_it(
     before = path.read_text()
     settled(tab.click(tab.key("divergence_migrate")), path)
     assert tab.keys("doctor_diff_")
+    assert tab.words.index("would change") < tab.words.index("Golden, from this step")
     assert path.read_text() == before
     settled(tab.click(tab.key("doctor_write")), path)
     assert '"words"' in path.read_text()
