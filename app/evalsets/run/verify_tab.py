@@ -59,6 +59,8 @@ from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.cli.shell_lines import whole_line
+from evalset.eval_config.config_edits import ConfigError, criteria_in, read_document, threshold
+from evalset.eval_config.config_files import config_of, load
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
 from evalset.verify import (
     Criteria,
@@ -68,6 +70,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
+from evalset.verify.criteria import RESPONSE, TRAJECTORY
 from evalset.verify.report import junit, network_words
 from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
 
@@ -224,7 +227,27 @@ def _criteria(workspace: Workspace, match: str) -> Criteria:
         for name, (label, usual) in flags.items():
             said[name] = st.checkbox(label, key=option_key(workspace, f"verify_{name}", usual))
             keep_option(workspace, f"verify_{name}", said[name])
+    _criteria_of_set(workspace, response)
     return Criteria.model_validate({"match": match, "response": response, **said})
+
+
+def _criteria_of_set(workspace: Workspace, response: float | None) -> None:
+    """Say what the criteria next to the set ask, where Verify asks something else."""
+    try:
+        document = read_document(load(config_of(workspace.eval_set)) or "{}")
+    except ConfigError:  # the editor of the criteria says why
+        return
+    theirs = {name: threshold(document, name) for name in criteria_in(document)}
+    if theirs and theirs != {TRAJECTORY: 1.0, RESPONSE: response}:
+        st.caption(
+            "`adk eval` and `golden-trace eval` use the criteria in `test_config.json` next to this set. Verify uses the options above. "
+            "`golden-trace verify --config test_config.json` uses the file, too:"
+        )
+        st.text(
+            literal(
+                ", ".join(f"{name} {'' if least is None else f'{least:g}'}" for name, least in theirs.items())
+            )
+        )
 
 
 def _run(workspace: Workspace, asked: VerifyOptions, facts: SetFacts, job: Job[Verification] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -256,6 +257,21 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
     tab.click(tab.key("divergence_tolerate"))
     assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
     assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
+
+
+def test_other_criteria_next_to_the_set_are_named_where_verify_has_its_own(eval_set: Changed) -> None:
+    """They are those of `adk eval`; what asks the same, or cannot be read, is not named."""
+    path = eval_set()
+    config, same = path.with_name("test_config.json"), "response_match_score 0.8"
+    asked = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.5}
+    for text, shown in ((json.dumps({"criteria": asked}), True), ("{", False)):
+        config.write_text(text)
+        assert ("response_match_score 0.5" in opened(path).literal) == shown
+    config.write_text(json.dumps({"criteria": asked | {"response_match_score": 0.8}}))
+    tab = opened(path)
+    assert same not in tab.literal
+    tab.fill("verify_response_", 0.6)
+    assert same in tab.run().literal
 
 
 def test_without_a_whole_recording_there_is_nothing_to_replay(
