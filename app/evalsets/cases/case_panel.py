@@ -19,6 +19,7 @@ from app.evalsets.cases.review_panel import (
     status_badge,
 )
 from app.evalsets.cases.rubrics_panel import sentences_of
+from app.evalsets.run.tolerance_rows import tolerance_words
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,
@@ -159,6 +160,7 @@ def _of_case(scene: SetContext, key: str, agent: str) -> SetCommand | None:
     asked = None if scene.work.reviews.trouble else review_panel(scene, key)
     asked = _play(scene, key, agent) or asked
     asked = _note(scene, key) or asked
+    _tolerances(scene, key)
     return _ways(scene, key) or _merge(scene, key) or asked
 
 
@@ -209,6 +211,22 @@ def _note(scene: SetContext, key: str) -> SetCommand | None:
     elif not edited:
         st.caption("No note yet. A note and tags are stored next to the set. You can filter cases by tag.")
     return EditPart(name=NOTE) if edited else None
+
+
+def _tolerances(scene: SetContext, key: str) -> None:
+    """Show what a replay of the case may do otherwise than recorded."""
+    if not scene.work.is_recorded(key):
+        return
+    from evalset.verify import VerifyError, tolerances_of  # noqa: PLC0415 - not before somebody looks there
+
+    try:
+        found = tolerances_of(scene.path, scene.work.row(key).eval_id)
+    except VerifyError:  # said above the page
+        return
+    if found:
+        st.markdown("**Tolerances**")
+        st.text(literal("\n".join(map(tolerance_words, found))))
+        st.caption("To change them, verify the set in its tab **Run** and open **Tolerances of this case**.")
 
 
 def _ways(scene: SetContext, key: str) -> SetCommand | None:

@@ -79,6 +79,15 @@ def row_of(tolerance: Tolerance) -> Row:
     }
 
 
+def tolerance_words(tolerance: Tolerance) -> str:
+    """Return a tolerance in a line of words."""
+    row = row_of(tolerance)
+    named = "every tool" if row["tool"] == EVERY_TOOL else row["tool"]
+    tool = "" if row["of"] in WITHOUT_TOOL else f" of {named}"
+    path = f", {row['path']}" if row["path"] else ""
+    return f"{OF[row['of']]}{tool}{path}: {KINDS[row['kind']]} {row['more']}".strip()
+
+
 def _range_text(tolerance: Range) -> str:
     low, high = (_number_text(bound) for bound in (tolerance.low, tolerance.high))
     bounds = f"{low}..{high}" if low or high else ""

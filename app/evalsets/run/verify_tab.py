@@ -62,6 +62,7 @@ from evalset.cli.shell_lines import whole_line
 from evalset.eval_config.config_edits import ConfigError, criteria_in, read_document, threshold
 from evalset.eval_config.config_files import config_of, load
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
+from evalset.recorded.tolerances import EVERY_TOOL
 from evalset.verify import (
     Criteria,
     VerifyError,
@@ -763,13 +764,14 @@ _FEWEST_RUNS = 2
 
 
 class _Case(NamedTuple):
-    """A case whose tolerances are edited: the rows as they are now, as they are saved, and its runs."""
+    """A case whose tolerances are edited: the rows as they are now, as they are saved, its runs, and the tools of its set."""
 
     workspace: Workspace
     eval_id: str
     rows: list[Row]
     saved: list[Row]
     runs: Sequence[RunResult]
+    tools: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -798,7 +800,11 @@ def tolerance_editor(workspace: Workspace, eval_id: str, runs: Sequence[RunResul
         problem("The tolerances cannot be read.", str(error))
         return
     held: Any = workspace.options.get(_name(eval_id))
-    case = _Case(workspace, eval_id, saved if held is None else [dict(row) for row in held], saved, runs)
+    work = edited_sets().of(workspace.owner, workspace.eval_set).work
+    tools = [tool for row in work.rows() for tool in row.tools]
+    case = _Case(
+        workspace, eval_id, saved if held is None else [dict(row) for row in held], saved, runs, tools
+    )
     for number in range(len(case.rows)):
         _row(case, number)
     if not case.rows:
@@ -838,11 +844,13 @@ def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
         "of": of.selectbox(
             "Of", list(OF), key=key(number, "of"), format_func=lambda each: OF[each], label_visibility=seen
         ),
-        "tool": tool.text_input(
+        "tool": tool.selectbox(
             "Tool",
+            list(dict.fromkeys((EVERY_TOOL, *case.tools, row["tool"]))),
             key=key(number, "tool"),
+            format_func=literal,
+            accept_new_options=True,
             label_visibility=seen,
-            placeholder="*",
             disabled=row["of"] in WITHOUT_TOOL,
         ),
         "path": path.text_input(

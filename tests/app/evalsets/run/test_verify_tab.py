@@ -208,6 +208,7 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     tab = opened(path)
     assert verified(tab, path).status == "failed"
     tab.click(tab.key("add-tolerances-one"))
+    assert {"*", "check", "note"} <= set(tab.app.selectbox(key=tab.key("tool-0")).options)
     tab.fill("tool-0", "check")
     tab.fill("path-0", "order")
     tab.fill("kind-0", "one_of").run()
@@ -217,6 +218,7 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     tab.fill("more-0", '["A"]').run().click(tab.key("save-tolerances-one"))
     made = (OneOfTolerance(tool="check", path="order", values=("A",)),)
     assert tolerances_of(path, "one") == made
+    assert 'arguments of check, order: one of these values ["A"]' in case_page(path).literal
     assert verified(tab, path).status == "passed"
     assert "uses the saved file" in tab.click("set_undo").words  # the edit before it
     assert "uses the saved file" not in tab.choose("set_tab", "Import & export").words
