@@ -138,8 +138,10 @@ def _found(workspace: Workspace, scene: SetContext, looked: Looked) -> ApplyEdit
         return None
     del workspace.jobs[IMPORTED]
     edits = insertions(looked, chosen, scene.work)
+    told = [f"Added to this set, not saved yet: {len(edits):,}"] if edits else []
     if len(edits) < count:
-        workspace.notes["import"] = f"Skipped, because this set already has them: {count - len(edits):,}"
+        told.append(f"Skipped, because this set already has them: {count - len(edits):,}")
+    workspace.notes["import"] = ". ".join(told)
     return ApplyEdits(edits=edits) if edits else st.rerun()
 
 
@@ -166,6 +168,11 @@ def _export(workspace: Workspace, scene: SetContext) -> None:
     )
     agents_dir = _agents_dir(workspace) if form == "pytest" else ""
     metrics = form == "dataset" and _metrics(workspace)
+    turns = [row.turns for row in scene.work.rows() if row.key in (chosen or names)]
+    if form == "dataset" and all(turns):
+        st.caption(
+            f"Each turn is a case of the dataset: cases {len(turns):,}, in the dataset {sum(turns):,}."
+        )
     about = (
         f"{form} {sorted(chosen)} {agents_dir} {metrics} {len(scene.work.edits)} {scene.work.opened.identity}"
     )

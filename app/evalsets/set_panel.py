@@ -58,6 +58,7 @@ class ShownSet:
         decided: The cases about which others have decided otherwise meanwhile, with who and what.
         missing: The case in the address, where the set has none of that id.
         changed: The case was changed elsewhere since this tab drew it.
+        deleted: The id of the case that was deleted last here.
     """
 
     case: str | None = None
@@ -70,6 +71,7 @@ class ShownSet:
     decided: Sequence[str] = ()
     missing: str = ""
     changed: bool = False
+    deleted: str = ""
 
 
 def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
@@ -144,6 +146,11 @@ def _said(shown: ShownSet) -> None:
         st.success("The eval set was saved.", icon=":material/check_circle:")
         for sentence in shown.done:
             st.text(literal(sentence))
+    if shown.deleted:
+        st.success(
+            "The case was deleted, and this is not saved yet. **Undo** restores it.", icon=":material/delete:"
+        )
+        st.text(literal(shown.deleted))
     if shown.changed and shown.case is not None:
         st.info("This case was changed elsewhere. The page shows it as it is now.", icon=":material/sync:")
 

@@ -129,6 +129,7 @@ def _shown(scene: SetContext) -> ShownSet:
         both=both,
         decided=decided_twice(scene.work, open_reviews(scene.path).reviews) if both is not None else (),
         changed=bool(page_state.get("changed_elsewhere")),
+        deleted=str(page_state.get("deleted_case") or ""),
     )
 
 
@@ -203,7 +204,13 @@ def _carry_out(asked: SetCommand | None, scene: SetContext | None, behind: Behin
     st.rerun()
 
 
-_OF_ONE_RUN: tuple[page_state.Flag, ...] = ("problem", "part_failed", "set_saved", "unnamed_review")
+_OF_ONE_RUN: tuple[page_state.Flag, ...] = (
+    "problem",
+    "part_failed",
+    "set_saved",
+    "unnamed_review",
+    "deleted_case",
+)
 
 
 def _done(asked: SetCommand, scene: SetContext | None) -> None:
@@ -282,15 +289,17 @@ def _edit_part(asked: EditPart, scene: SetContext) -> None:
 
 def _apply(asked: ApplyEdits, scene: SetContext) -> None:
     work = scene.work
-    before = set(work.state.order)
+    before = {row.key: row.eval_id for row in work.rows()}
     for edit in asked.edits:
         work.apply(edit)
+    gone = [eval_id for key, eval_id in before.items() if key not in work.state.order]
     if asked.part:
         _close_part(scene)
     new = [each for each in work.state.order if each not in before]
     if asked.then == "new" and new:
         page_state.show_case(new[0])
     elif asked.then == "all":
+        page_state.put("deleted_case", ", ".join(sorted(gone)))
         page_state.show_case(None)
 
 

@@ -56,6 +56,7 @@ Flag: TypeAlias = Literal[
     "context_fold",
     "continue_with",
     "dataset",
+    "deleted_case",
     "deleted_rules",
     "deleted_session",
     "earlier",

@@ -69,7 +69,7 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
     assert "damaged.session.json: " in tab.literal
     assert HOSTILE in tab.literal
     assert tab.live_marks() == []
-    tab.click(tab.key("import_add"))
+    assert "not saved yet: 2" in tab.click(tab.key("import_add")).words
     tab.choose("set_tab", "Cases")
     assert "5 cases" in tab.words
     assert "one_2" in tab.literal
@@ -142,6 +142,7 @@ def test_each_form_is_offered_and_says_what_it_loses(path: Path) -> None:
     exported(tab, path, "pytest")
     assert "test_orders.py" in tab.literal
     exported(tab, path, "dataset")
+    assert "cases 3, in the dataset 6." in tab.words
     assert "eval_config.yaml" not in tab.literal
     tab.fill("export_metrics", True)
     exported(tab.run(), path, "dataset")

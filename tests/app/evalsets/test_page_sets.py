@@ -456,7 +456,8 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert "Not saved" in Tab().click("open_sets").words
     tab.click("case_delete")
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
-    tab.click("set_undo")
+    assert ("start" in tab.literal.splitlines(), len(tab.app.success)) == (True, 1)
+    assert not tab.click("set_undo").app.success
     for _ in range(6):
         work.undo()
     assert not work.edits
