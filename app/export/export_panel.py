@@ -73,7 +73,8 @@ def exported(written: ExportResult, shown: ExportView, differs: Sequence[str]) -
         if written.unrecorded:
             problem("The recorded tool responses were not saved.", written.unrecorded)
         again = bool(written.environment) and _replay(shown.replay, shown.last, shown.divergence)
-        shown.case_runs()
+        if shown.replay is None or shown.replay.state != "running":  # what is known is of the case before
+            shown.case_runs()
         found = shown.replay.result if shown.replay is not None else None
         _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
         st.button(

@@ -336,11 +336,13 @@ def test_a_replay_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> N
     )  # a replay that takes as long as it likes
     tab.click("export_write")
     assert began.wait(60)
+    assert not tab.keys("case_verify-case")  # its last result is that of the case before
     tab.click("stop_export_replay")
     assert ends.wait(60)
     assert replay_of(tab).wait(60)
     assert tab.run().app.error == []
     assert tab.has("export_replay_again")
+    assert tab.keys("case_verify-case")
 
 
 def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
