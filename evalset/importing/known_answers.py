@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from evalset.files.eval_names import NAMELESS, usable_eval_id
 from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session
 from evalset.importing.gathered import ImportProblemError
-from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
+from evalset.recorded.golden_digests import state_digest, text_digest, value_digest, with_digests
 from evalset.recorded.recording import (
     Author,
     GoldenCall,
@@ -285,7 +285,8 @@ class _Direct:
             text=text_digest("\n".join(filter(None, final))),
         )
         said = {"parts": [_written(part) for part in told.query], "role": "user"}
-        return RecordedTurn.known(query=said, calls=tuple(calls), models=tuple(models), golden=golden)
+        turn = RecordedTurn.known(query=said, calls=tuple(calls), models=tuple(models), golden=golden)
+        return with_digests(turn)
 
     def _asked(self, author: str, parts: Sequence[types.Part], written: list[JsonObject]) -> Iterator[str]:
         """Yield each call its id, in what is written of it too."""

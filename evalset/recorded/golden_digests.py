@@ -38,7 +38,7 @@ def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
     return recorded.model_copy(
         update={
             "turns": tuple(
-                _with_digests(turn.model_copy(update={"golden": golden, "original": None}))
+                with_digests(turn.model_copy(update={"golden": golden, "original": None}))
                 for turn, golden in zip(recorded.turns, noted, strict=True)
             ),
             "golden_state": ""
@@ -77,7 +77,7 @@ def removed_turns(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
 def changed_turn(turn: RecordedTurn, changes: Mapping[str, Any]) -> RecordedTurn:
     """Return a recorded turn with other fields, and with digests of them where it has digests: nobody edited it by hand."""
     now = turn.model_copy(update=changes)
-    return _with_digests(now) if turn.golden and has_digests(turn.golden) else now
+    return with_digests(now) if turn.golden and has_digests(turn.golden) else now
 
 
 def has_digests(golden: GoldenTurn) -> bool:
@@ -85,7 +85,8 @@ def has_digests(golden: GoldenTurn) -> bool:
     return bool(golden.recorded_calls or golden.recorded_models)
 
 
-def _with_digests(turn: RecordedTurn) -> RecordedTurn:
+def with_digests(turn: RecordedTurn) -> RecordedTurn:
+    """Return a recorded turn that notes what is recorded of it as it is written, where it notes its golden."""
     if turn.golden is None:
         return turn
     noted = digests_of(lean({"calls": turn.calls, "models": turn.models}))

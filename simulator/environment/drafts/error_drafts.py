@@ -84,9 +84,12 @@ def _of_schema(
             schema = branch if wanted is None else {**branch, "required": wanted}
             for number in (code, HTTPStatus(code).name):
                 scope = ValueContext(Chance(), {**known, **dict.fromkeys(_CODES, number)}, {}, style="least")
+                maker = Maker(plan)
                 try:
-                    made = Maker(plan).value(schema, "", scope)
+                    made = maker.value(schema, "", scope)
                 except NoValueError:
+                    continue
+                if maker.blanks:  # nobody knows the id of what it is about
                     continue
                 if isinstance(made, dict) and is_error(made) and _says(made, message, number, known):
                     yield made
