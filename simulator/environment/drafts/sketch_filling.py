@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import kind_named
-from simulator.environment.drafts.blanks import Blank, is_guess
+from simulator.environment.drafts.blanks import Blank, Doubts, is_guess
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.value_sketches import shape_of
@@ -83,6 +83,10 @@ class Filler:
             return self._free.blank(hole.kind, name, scope, max(sizes, default=0))
         free, typed = len(self._free.blanks), len(self._typed.blanks)
         value = self._hole(hole, node, name, scope)
+        is_open = hole.kind == "array" and len(self._free.blanks) + len(self._typed.blanks) == free + typed
+        if not hole.is_lost and (hole.was is not None or (is_open and hole.like is not None)):
+            marked = {one.path for one in self.blanks}
+            self._free.blanks.extend(Doubts({scope.path}, {}, marked).of(value, (), scope.path, name))
         if hole.number:
             made = (
                 *self._free.blanks[free:],
@@ -121,7 +125,7 @@ class Filler:
         if isinstance(hole.like, dict) and hole.kind != "array":
             return self._fill(hole.like, node, name, scope)
         if hole.like is not None and hole.kind == "array":
-            return self._list(hole.like, node, name, scope)
+            return self._list(hole, node, name, scope)
         own: JsonObject = {"type": hole.kind} if hole.kind else {}
         if hole.choices:
             own["enum"] = [*hole.choices]
@@ -166,17 +170,20 @@ class Filler:
             return True
         return bool(part.choices) or None not in (part.low, part.high)
 
-    def _list(self, like: Sketch, node: JsonValue, name: str, scope: ValueContext) -> list[JsonValue]:
-        """Fill a list: an item for each record that it is about, and one item where that is not known."""
+    def _list(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> list[JsonValue]:
+        """Fill a list: as it was, or an item for each record that it is about, and one item where that is not known."""
+        like, was = hole.like, hole.was if isinstance(hole.was, list) else []
         rows = self._free.rows_of(name, like if isinstance(like, dict) else (), scope)
         items, one = self._items(node), kind_named(name)
         if rows is None:
             return []
-        about: list[Mapping[str, JsonValue] | None] = [*rows] or [None]
+        about: list[tuple[Sketch, Mapping[str, JsonValue] | None]] = [(like, row) for row in rows]
+        if len(was) > 1 or not about:
+            about = [(sketch, None) for sketch in was or [like]]
         around, filled = self._made, list[JsonValue]()
-        for place, row in enumerate(about):
+        for place, (sketch, row) in enumerate(about):
             self._made = around.new_child()
-            filled.append(self._fill(like, items, one, scope.item(name, place, row)))
+            filled.append(self._fill(sketch, items, one, scope.item(name, place, row)))
         self._made = around
         return filled
 

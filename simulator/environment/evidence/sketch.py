@@ -27,6 +27,7 @@ class Hole:
         number: Which value of the program it is: what is one value there is one in all places. 0 where that is not told.
         is_lost: Whether calls of the session have changed it to what is not known: what was said of it before does not count.
         size_of: Which list, by its number, it is the length of; 0 of anything else.
+        was: Of a list or an object that code which is not read may have changed: a sketch of what it was; None of anything else.
     """
 
     kind: Kind = ""
@@ -39,6 +40,7 @@ class Hole:
     number: int = field(default=0, compare=False, repr=False)
     is_lost: bool = field(default=False, compare=False, repr=False)
     size_of: int = field(default=0, compare=False, repr=False)
+    was: Sketch = None
 
 
 Sketch: TypeAlias = Union[bool, int, float, str, Hole, "list[Sketch]", "dict[str, Sketch]", None]

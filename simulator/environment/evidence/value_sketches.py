@@ -44,11 +44,15 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
         if not all(map(_is_written, value)):
             return Hole("object")
         made: dict[str, Sketch] = {_key(key): sketch_of(run, one, depth + 1) for key, one in value.items()}
-        return made if run.holds(value) else Hole("object", like=made, number=number_of(value))
+        return made if run.holds(value) else Hole("object", like=made, number=number_of(value), was=made)
     if kind in {list, tuple}:
         listed = [sketch_of(run, one, depth + 1) for one in value]
         like = listed[0] if listed else None
-        return listed if run.holds(value) else Hole("array", like=like, number=number_of(value))
+        return (
+            listed
+            if run.holds(value)
+            else Hole("array", like=like, number=number_of(value), was=listed or None)
+        )
     if isinstance(value, ClassInstance):
         return _of_record(run, value, depth)
     if isinstance(value, Unknown):

@@ -420,6 +420,25 @@ def roll() -> dict:
     assert draft.varies
 
 
+@for_each(
+    ("body", "value", "places"),
+    [
+        ("lib.send(q)", {"q": ["1", "2"], "n": 2}, {"$.q[0]", "$.q[1]", "$.n"}),
+        ("q = {'a': 1, 'b': {'c': 2}}; lib.send(q)", {"q": {"a": 1, "b": {"c": 2}}, "n": 2}, {"$.q.a", "$.q.b.c", "$.n"}),
+        ("q = {}; lib.fill(q)", {"q": {}, "n": 0}, {"$.q", "$.n"}),
+        ("q = ['x' for one in lib.all()]", {"q": ["x"], "n": 1}, {"$.q[0]", "$.n"}),
+        ("print(q)", {"q": ["1", "2"], "n": 2}, set()),
+    ],
+)  # fmt: skip
+def test_what_unread_code_may_change_is_as_it_was_and_marked(
+    body: str, value: JsonObject, places: set[str]
+) -> None:
+    """The whole list or object, and its size; that of a list of unknown size, too."""
+    code = function_of(f"import lib\n\ndef f(q):\n    {body}\n    return {{'q': q, 'n': len(q)}}", "f")
+    draft = drafted(DraftCall(tool_name="f", arguments={"q": ["1", "2"]}, code=code))
+    assert (draft.value, marked(draft)) == (value, places)
+
+
 @for_each("name", ["counts", "gathers", "kept"])
 def test_a_count_is_that_of_the_rows(name: str) -> None:
     """And it is marked as they are. That of rows which are not shown is not less."""
