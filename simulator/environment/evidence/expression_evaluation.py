@@ -228,6 +228,12 @@ def _name(run: ProgramRun, node: ast.Name, scope: NameScope) -> Any:
     return load(run, node.id, scope, node)
 
 
+_OF_MODULES = frozenset(
+    {"__name__", "__file__", "__builtins__", "__doc__", "__spec__", "__package__", "__loader__", "__cached__"}
+)
+"""The names that Python gives each module by itself."""
+
+
 def load(run: ProgramRun, name: str, scope: NameScope, node: ast.AST) -> Any:
     """Return what a name stands for.
 
@@ -250,13 +256,14 @@ def load(run: ProgramRun, name: str, scope: NameScope, node: ast.AST) -> Any:
     if "*" in scope.top.names:
         run.certain = False
         return Unknown(name=name)
+    if name in _OF_MODULES:
+        is_text = name in {"__name__", "__file__"}
+        return Unknown("string" if is_text else "", name, sure=is_text)
     if hasattr(builtins, name):
         found = getattr(builtins, name)
         if isinstance(found, type) and issubclass(found, BaseException):
             return found
         return External(f"builtins.{name}")
-    if name in {"__name__", "__file__"}:
-        return Unknown("string", name, sure=True)
     raise ProgramException(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
 
 

@@ -334,6 +334,17 @@ def test_an_exception_that_the_arguments_decide_is_the_draft(body: str, error: J
         assert drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=stub)).is_guess
 
 
+@for_each(
+    "name", ["__builtins__", "__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"]
+)
+def test_a_name_that_python_gives_each_module_is_no_error(name: str) -> None:
+    """It is a value that is not known."""
+    code = function_of(f"def f(q):\n    return {{'q': q, 'v': {name}}}", "f")
+    draft: Any = drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=code))
+    assert draft.value["q"] == "x"
+    assert marked(draft) == {"$.v"}
+
+
 @for_each(("name", "error"), [("reports", None), ("caught", "<error>")])
 @for_each(
     "schema",
