@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from simulator.base.json_values import JsonObject, copied
+from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.drafts.blanks import Blank, Doubts, is_guess
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
@@ -20,6 +20,7 @@ from simulator.environment.schema.schema_plans import SchemaPlan
 
 _NOTES = frozenset({"title", "description"})
 _NO_WORD = re.compile(r"\W+")
+_FILTER = re.compile(r"\s*[<>=!~]")
 
 
 class Filler:
@@ -27,9 +28,11 @@ class Filler:
 
     Args:
         plan: The plan of the tool's declared schema; None where it has none.
+        of_code: Whether the sketches are of the tool's code: what has the name of an argument there may be another value.
     """
 
-    def __init__(self, plan: SchemaPlan | None) -> None:
+    def __init__(self, plan: SchemaPlan | None, *, of_code: bool = False) -> None:
+        self._of_code = of_code
         self._plan, self._schema = plan, True if plan is None else plan.schema
         self._free = Maker(SchemaPlan({}))  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
@@ -82,9 +85,13 @@ class Filler:
             sizes = [len(listed) for listed, *_ in self._made.values() if isinstance(listed, list)]
             return self._free.blank(hole.kind, name, scope, max(sizes, default=0))
         free, typed = len(self._free.blanks), len(self._typed.blanks)
+        is_said = self._of_code and hole.was is None and not hole.parts and _is_said(name, scope)
+        if is_said and not _may_say(hole, name, scope):
+            known, is_said = {key: one for key, one in scope.known.items() if key != name}, False
+            scope = replace(scope, known=known)
         value = self._hole(hole, node, name, scope)
         is_open = hole.kind == "array" and len(self._free.blanks) + len(self._typed.blanks) == free + typed
-        if not hole.is_lost and (hole.was is not None or (is_open and hole.like is not None)):
+        if not hole.is_lost and (hole.was is not None or (is_open and hole.like is not None) or is_said):
             marked = {one.path for one in self.blanks}
             self._free.blanks.extend(Doubts({scope.path}, {}, marked).of(value, (), scope.path, name))
         if hole.number:
@@ -146,13 +153,14 @@ class Filler:
     def _text(self, hole: Hole, name: str, scope: ValueContext) -> str:
         """Join the parts of a text; a part for which nothing is known stands in it by its name."""
         whole, marked = "", len(self._free.blanks)
-        unknown = False
+        unknown = is_said = False
         for part in hole.parts:
             last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
             if isinstance(part, str):
                 whole += part
             elif part.number not in self._made and part.size_of not in self._made and last in scope.known:
                 whole += str(scope.known[last])
+                is_said |= self._of_code and _is_said(last, scope)
             elif self._is_told(part):
                 value = self._one(part, True, part.name, scope)
                 whole += f"<{part.name or 'text'}>" if value is None else str(value)
@@ -160,7 +168,7 @@ class Filler:
                 whole, unknown = f"{whole}<{part.name or 'text'}>", True
         inside = self._free.blanks[marked:]
         del self._free.blanks[marked:]
-        if unknown or inside:
+        if unknown or inside or is_said:
             self._free.blank("string", name, scope, whole, drawn=not unknown and not is_guess(inside))
         return whole
 
@@ -210,6 +218,17 @@ def _follows(sketch: Sketch) -> bool:
         return bool(sketch.size_of) or any(one.number for one in parts)
     inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
     return any(map(_follows, inside))
+
+
+def _is_said(name: str, scope: ValueContext) -> bool:
+    """Return whether all that is known of a field is that an argument has its name."""
+    return name in scope.said and name in scope.known and same(scope.known[name], scope.said[name])
+
+
+def _may_say(hole: Hole, name: str, scope: ValueContext) -> bool:
+    """Return whether a hole may have the value of the argument of its name: the code calls it so, too, and it is no filter such as `>100`."""
+    words = [word for word in _NO_WORD.split(hole.name) if word]
+    return words[-1:] in ([], [name]) and not _FILTER.match(str(scope.said[name]))
 
 
 def lost(value: Sketch, name: str = "") -> Sketch:

@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import JsonValue
+
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import unsure_of
@@ -429,6 +431,26 @@ def roll() -> dict:
     assert unsure.uncertain
     assert not unsure.blanks
     assert draft.varies
+
+
+@for_each(
+    ("body", "stars", "value", "blanks"),
+    [
+        ("lib.get().get('stars')", ">100", None, [("$.stars", False)]),
+        ("lib.get().get('stargazers_count')", 5, None, [("$.stars", False)]),
+        ("lib.get().get('stars')", 5, 5, [("$.stars", True)]),
+        ("f'{lib.get().stars} stars'", 5, "5 stars", [("$.stars", True)]),
+        ("stars", ">100", ">100", []),
+    ],
+)
+def test_an_argument_says_no_more_than_a_guess_of_what_code_takes_from_elsewhere(
+    body: str, stars: JsonValue, value: JsonValue, blanks: list[tuple[str, bool]]
+) -> None:
+    """Nothing where the code calls it otherwise, or where the argument is a filter."""
+    code = function_of(f"import lib\n\ndef f(stars):\n    return {{'stars': {body}}}", "f")
+    draft = drafted(DraftCall(tool_name="f", arguments={"stars": stars}, code=code))
+    assert draft.value == {"stars": value}
+    assert [(one.path, one.drawn) for one in draft.blanks] == blanks
 
 
 @for_each(
