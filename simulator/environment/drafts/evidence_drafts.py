@@ -613,15 +613,37 @@ class Parts:
 
     def effects_of(self, value: JsonValue) -> ToolEffects:
         """Return what the tool's code does for certain besides, on each way on which it may give an answer that was not made of it."""
-        ends = [one for one in self._read(self._earlier).outcomes if one.possible and not one.raises]
-        found = [one for one in ends if fits(one.value, value)]
-        if not found or any(_is_bare(one.value) for one in ends):
+        return self._effects([one for one in self._returns if fits(one.value, value)])
+
+    @cached_property
+    def _returns(self) -> list[Outcome]:
+        """The ways in which the tool's code may return, with no times and ids of this draft."""
+        return [one for one in self._read(self._earlier).outcomes if one.possible and not one.raises]
+
+    def _effects(self, ends: Sequence[Outcome]) -> ToolEffects:
+        """Return what some ways of the code do alike; nothing where another one that is not known may give the same."""
+        is_open = any(_is_bare(one.value) for one in self._returns) and not self.reading.complete
+        if not ends or is_open:
             return NO_EFFECTS
-        state, actions = found[0].state, found[0].actions
-        for other in found:
+        state, actions = ends[0].state, ends[0].actions
+        for other in ends:
             sure = {key: one for key, one in other.state.items() if key not in other.unsure}
             state, actions = alike(state, sure), alike(actions, other.actions)
         return ToolEffects(state_delta=Filler(self.plan).known_of(state), actions={**actions})
+
+    def with_effects(self, made: Try) -> Try:
+        """Add to an answer that was not made of the tool's code what the code does besides on each of its ways, and say what else it writes."""
+        ends = self._returns
+        if not ends or self.call.is_long_running:
+            return made
+        effects = self._effects(ends) if self.reading.complete else NO_EFFECTS
+        told = {
+            key for one in ends for key in (*one.state, *one.unsure, *one.actions)
+        } - effects.actions.keys()
+        sure = told.intersection(*(one.state.keys() - one.unsure for one in ends))
+        unsure = frozenset(told - sure if self.reading.complete else told)
+        open_ends = Outcome(state=dict.fromkeys(told), unsure=unsure)
+        return replace(made, why=made.why + _open_writes(open_ends, effects.state_delta), effects=effects)
 
     def _sketched(
         self, sketch: Sketch, why: str, *, holds: bool = False, outcome: Outcome = _NO_OUTCOME

@@ -79,6 +79,14 @@ def same(item: str, tool_context) -> dict:
     tool_context.state["known"] = "A"
     return {"done": item}
 
+def searches(item: str, tool_context) -> dict:
+    tool_context.state["item"] = item
+    tool_context.state["at"] = requests.get("http://shop/time").text
+    tool_context.actions.escalate = True
+    if requests.get("http://shop").ok:
+        tool_context.state["open"] = True
+    return requests.get(item).json()
+
 def names(item: str, tool_context) -> dict:
     order_id = f"ORD-{uuid.uuid4().hex}"
     tool_context.state["last"] = order_id
@@ -143,6 +151,18 @@ def test_what_other_ways_to_the_response_write_is_named(name: str, told: str) ->
     assert draft.why.partition("; ")[2] == told.removeprefix("; ")
     again = Parts(call_of(name), Sources()).effects_of(draft.value).state_delta
     assert again == {key: one for key, one in draft.effects.state_delta.items() if key != "open"}
+
+
+@for_each("schema", [None, {"type": "object", "properties": {"found": {"type": "string"}}}])
+def test_a_guess_has_what_the_code_does_on_each_way(schema: Any) -> None:
+    """Whatever it returns; what it does on some ways is named."""
+    draft = made("searches", response_schema=schema)
+    assert draft.is_guess
+    assert draft.effects.written == {"state_delta": {"item": "A"}, "actions": {"escalate": True}}
+    assert draft.why.split("; ")[-2:] == [
+        "its code also writes at to the state: the values are unknown",
+        "its code may also write open",
+    ]
 
 
 def test_each_outcome_has_its_own_effects() -> None:
