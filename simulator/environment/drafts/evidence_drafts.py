@@ -477,8 +477,10 @@ class Parts:
         if is_open or not self.reading.followed:
             unknown.add(WHOLE)
         doubts = Doubts(unknown, self.known, {one.path for one in first.blanks})
-        others += [made for one, made in ends if not one.handled and _answers_no(made, first)]
-        return replace(first, blanks=(*first.blanks, *doubts.of(first.value, [one.value for one in others])))
+        values = [one.value for one in others]
+        errors = (made.value for one, made in ends if not (one.handled or one.raises))
+        values += [_answered_no(value, first.value) for value in errors]
+        return replace(first, blanks=(*first.blanks, *doubts.of(first.value, values)))
 
     def _missing_first(self, left: list[Try], ends: list[Try]) -> list[Try]:
         """Put the tool's own not-found answer first where the other would show nothing of a thing that only this session's tools make."""
@@ -747,12 +749,12 @@ def _is_decided(one: Outcome) -> bool:
     return one.by_chance and one.certain and one.raises not in _OF_THE_READING
 
 
-def _answers_no(other: Try, first: Try) -> bool:
-    """Return whether an error says of the same fields as a success the opposite, such as `{"ok": false}`: it answers the call as well."""
-    fields, theirs = first.value, other.value
-    if not isinstance(fields, dict) or not isinstance(theirs, dict) or not is_error(theirs):
-        return False
-    return not is_error(fields) and theirs.keys() <= fields.keys()
+def _answered_no(other: JsonValue, first: JsonValue) -> JsonValue:
+    """Return what an error says of the fields of a success, such as `{"ok": false}`: all of it where it has no other fields, else the success with that."""
+    if not isinstance(first, dict) or not isinstance(other, dict) or is_error(first) or not is_error(other):
+        return first
+    shared = {key: one for key, one in other.items() if key in first}
+    return other if shared == other else {**first, **shared}
 
 
 def _open_writes(outcome: Outcome, written: JsonObject) -> str:

@@ -84,6 +84,13 @@ def worked(q: str) -> dict:
 def works(q: str) -> dict:
     return {"status": "ok", "n": 1, "ok": True} if requests.get(q) else {"ok": False}
 
+def cancels(q: str) -> dict:
+    if not requests.get(q):
+        return {"cancelled": False, "q": q, "error": "Closed"}
+    if requests.get("x").ok:
+        raise ValueError("No")
+    return {"cancelled": True, "q": q, "error_message": None}
+
 def suppressed(q: str) -> dict:
     found = "no"
     with contextlib.suppress(KeyError, ValueError):
@@ -308,9 +315,12 @@ def test_that_a_call_may_fail_does_not_make_its_success_uncertain() -> None:
     assert marked(made("tried")) == {"$.names[0]"}
 
 
-@for_each(("name", "places"), [("worked", {"$.status"}), ("works", {"$.status", "$.n", "$.ok"})])
+@for_each(
+    ("name", "places"),
+    [("worked", {"$.status"}), ("works", {"$.status", "$.n", "$.ok"}), ("cancels", {"$.cancelled"})],
+)
 def test_no_that_is_as_possible_as_yes_makes_it_uncertain(name: str, places: set[str]) -> None:
-    """An error that has no field but those of the success answers the call as it does: success is the draft, and a guess."""
+    """An error that has no field but those of the success answers the call as it does; of another one the fields count that both have."""
     draft = made(name)
     assert not is_error(draft.value)
     assert marked(draft) == places
