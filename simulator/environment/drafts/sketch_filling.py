@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections import ChainMap
 from collections.abc import Mapping
@@ -127,8 +128,8 @@ class Filler:
     def _hole(self, hole: Hole, node: JsonValue, name: str, scope: ValueContext) -> JsonValue:
         if hole.is_lost:
             return self._free.blank(hole.kind, name, scope)
-        if hole.parts:
-            return self._text(hole, name, scope)
+        if hole.parts or (hole.kind == "string" and isinstance(hole.like, (dict, list))):
+            return self._text(hole, name, scope) if hole.parts else self._json(hole.like, name, scope)
         if isinstance(hole.like, dict) and hole.kind != "array":
             return self._fill(hole.like, node, name, scope)
         if hole.like is not None and hole.kind == "array":
@@ -171,6 +172,14 @@ class Filler:
         if unknown or inside or is_said:
             self._free.blank("string", name, scope, whole, drawn=not unknown and not is_guess(inside))
         return whole
+
+    def _json(self, said: Sketch, name: str, scope: ValueContext) -> JsonValue:
+        """Write what a JSON text says; a part for which nothing is known stands in it as a blank, and the text is marked."""
+        free, typed = len(self._free.blanks), len(self._typed.blanks)
+        value = self._fill(said, True, name, scope)
+        inside = [*self._free.blanks[free:], *self._typed.blanks[typed:]]
+        del self._free.blanks[free:], self._typed.blanks[typed:]
+        return self._free.blank("string", name, scope, json.dumps(value), drawn=not is_guess(inside))
 
     def _is_told(self, part: Hole) -> bool:
         """Return whether there is a value for a part of a text: it stands elsewhere, or the code states what it may be."""
@@ -233,7 +242,9 @@ def _may_say(hole: Hole, name: str, scope: ValueContext) -> bool:
 
 def lost(value: Sketch, name: str = "") -> Sketch:
     """Return a value of which nothing is known any more: its shape, with blanks for all that it holds."""
-    shape = shape_of(value.like if isinstance(value, Hole) and isinstance(value.like, dict) else value, name)
+    if isinstance(value, Hole) and isinstance(value.like, dict) and value.kind != "string":
+        value = value.like
+    shape = shape_of(value, name)
     return (
         {key: lost(one, key) for key, one in shape.items()}
         if isinstance(shape, dict)

@@ -23,7 +23,7 @@ class Hole:
         high: The most that it can be, inclusive, where the code states it.
         choices: All that it can be, where the code states it.
         parts: Of a text that is known in parts: its parts in their order.
-        like: Of an array: a sketch of an element. Of anything else: a sketch of a value that it may be like.
+        like: Of an array: a sketch of an element. Of a JSON text: a sketch of what it says. Of anything else: a sketch of a value that it may be like.
         number: Which value of the program it is: what is one value there is one in all places. 0 where that is not told.
         is_lost: Whether calls of the session have changed it to what is not known: what was said of it before does not count.
         size_of: Which list, by its number, it is the length of; 0 of anything else.

@@ -104,7 +104,8 @@ def _of_unknown(run: ProgramRun, value: Unknown, depth: int) -> Hole:
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)
     whole = len(choices) == len(value.choices)
     stated = choices if whole else ()
-    if value.kind != "array" and not stated:
+    is_json = value.kind == "string" and isinstance(like, (dict, list))
+    if value.kind != "array" and not stated and not is_json:
         like = None if like is None else shape_of(like)  # it may be like that one, and is not it
     return Hole(
         value.kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -441,6 +442,19 @@ def roll() -> dict:
     assert unsure.uncertain
     assert not unsure.blanks
     assert draft.varies
+
+
+@for_each("schema", [None, {"type": "string"}])
+@for_each(("found", "value", "drawn"), [("lib.get(q)", None, False), ("random.choice([2, 2])", 2, True)])
+def test_a_json_text_has_what_is_known_and_is_marked(
+    found: str, value: JsonValue, drawn: bool, schema: JsonObject | None
+) -> None:
+    """As a text, whatever the annotation says; what nobody knows is a blank in it."""
+    text = f"import json, lib, random\n\ndef f(q):\n    return json.dumps({{'q': q, 'kind': 'book', 'found': {found}}})"
+    code = function_of(text, "f")
+    draft: Any = drafted(DraftCall(tool_name="f", arguments={"q": "x"}, code=code, response_schema=schema))
+    assert json.loads(draft.value) == {"q": "x", "kind": "book", "found": value}
+    assert [(one.path, one.drawn) for one in draft.blanks] == [("$", drawn)]
 
 
 @for_each(
