@@ -750,9 +750,11 @@ def _is_decided(one: Outcome) -> bool:
 
 
 def _answered_no(other: JsonValue, first: JsonValue) -> JsonValue:
-    """Return what an error says of the fields of a success, such as `{"ok": false}`: all of it where it has no other fields, else the success with that."""
-    if not isinstance(first, dict) or not isinstance(other, dict) or is_error(first) or not is_error(other):
+    """Return what an error says of the fields of a success, such as `{"ok": false}`: all of it where it has no other fields or is a text, else the success with that."""
+    if is_error(first) or not is_error(other):
         return first
+    if not isinstance(first, dict) or not isinstance(other, dict):
+        return other if type(first) is type(other) else first
     shared = {key: one for key, one in other.items() if key in first}
     return other if shared == other else {**first, **shared}
 

@@ -114,6 +114,7 @@ def test_an_error_that_is_json_text_is_drafted_only_where_it_is_certain() -> Non
     assert drafted(found).is_guess
     assert json.dumps({"error": "No such book."}) in [one.value for one in candidates(found)]
     assert drafted(lent).value == json.dumps({"status": "success", "isbn": "123"})
+    assert [(one.path, one.drawn) for one in drafted(lent).blanks] == [("$", True)]
     assert drafted(asked_for("find_book", "A-1")).value == json.dumps({"error": "A-1 is no ISBN."})
     missing: JsonObject = {"result": json.dumps({"error": "No such book."})}
     again = found.model_copy(
