@@ -7,6 +7,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from simulator.environment.conventions.tool_verbs import is_error
@@ -266,7 +267,7 @@ def _unknown_rounds(
     """Go once through a loop of an unknown number of rounds, as any of them may be, and then past it."""
     if run.loading or run.unforked:
         raise TouchedError
-    parts: list[ast.AST] = [*body, node.target] if not isinstance(node, ast.While) else [*body, node.test]
+    parts: list[ast.AST] = [*_staying(tuple(body)), node.test if isinstance(node, ast.While) else node.target]
     run.forget(parts, scope)
     source = (
         named(node.test) if isinstance(node, ast.While) else f"{named(node.target)} in {named(node.iter)}"
@@ -287,6 +288,20 @@ def _unknown_rounds(
         if left:
             return
     execute(run, orelse, scope)
+
+
+@lru_cache(maxsize=4_096)
+def _staying(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
+    """Return what a round of a loop may have done after which another follows: nothing of a branch that ends with a `return`."""
+    goes_on = any(isinstance(one, (ast.Break, ast.Continue)) for each in block for one in ast.walk(each))
+    if block and isinstance(block[-1], ast.Return) and not goes_on:
+        return ()
+    return tuple(
+        ast.copy_location(ast.If(one.test, [*_staying(tuple(one.body))], [*_staying(tuple(one.orelse))]), one)
+        if isinstance(one, ast.If)
+        else one
+        for one in block
+    )
 
 
 def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> None:

@@ -70,6 +70,22 @@ def loops(item: str, tool_context) -> dict:
         tool_context.state["row"] = row["id"]
     return {"done": item}
 
+def seeks(item: str, tool_context) -> dict:
+    tool_context.state["rounds"] = 0
+    for row in requests.get("http://shop").json():
+        if row["id"] == item:
+            tool_context.state["found"] = True
+            return {"done": item}
+    return {"done": None}
+
+def counts(item: str, tool_context) -> dict:
+    for row in requests.get("http://shop").json():
+        tool_context.state["row"] = row["id"]
+        if row["id"] == item:
+            tool_context.state["found"] = True
+            return {"done": item}
+    return {"done": None}
+
 def gives_away(item: str, tool_context) -> dict:
     tool_context.state["item"] = item
     requests.post("http://shop", data=tool_context)
@@ -117,6 +133,8 @@ def call_of(name: str, state: dict[str, Any] | None = None, **more: Any) -> Draf
         ("either", {}, {}),
         ("removes", {}, {"state_delta": {"gone": "A"}}),
         ("loops", {}, {}),
+        ("seeks", {}, {"state_delta": {"rounds": 0, "found": True}}),
+        ("counts", {}, {}),
         ("gives_away", {}, {}),
     ],
 )  # fmt: skip
