@@ -257,6 +257,7 @@ class HermeticEnvironment(BasePlugin):
         self.unlisted: dict[str, None] = {}
         self.untold: dict[str, None] = {}
         self._answers = _Answers(self)
+        self._seats: dict[int, Any] = {}
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
         let_plugins_go_on()
@@ -535,7 +536,7 @@ class HermeticEnvironment(BasePlugin):
     async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
         """Seat what an agent asks beside its tools: its model, and what runs its code."""
         if isinstance(agent, LlmAgent):
-            seat_agent(agent)
+            seat_agent(agent, self._seats)
         elif runs_elsewhere(agent):
             replayed = self._answers.session(callback_context)
             MODEL_STAND_IN.set(_RecordedAgent(self, replayed, agent.name, callback_context.node_path))
@@ -546,7 +547,7 @@ class HermeticEnvironment(BasePlugin):
         """Stand in for the model that is about to be asked, and for what runs the code that it writes."""
         agent = invocation_of(callback_context).agent
         if isinstance(agent, LlmAgent):
-            seat_agent(agent)
+            seat_agent(agent, self._seats)
         replayed = self._answers.session(callback_context)
         MODEL_STAND_IN.set(_RecordedModel(self, replayed, callback_context, llm_request))
         return None

@@ -175,23 +175,28 @@ def _install(node: Any, seen: set[int]) -> None:
         _install(child, seen)
 
 
-def seat_agent(agent: LlmAgent) -> None:
-    """Seat an agent's model and its code executor."""
-    _seat_model(agent, lambda: agent.canonical_model)
+def seat_agent(agent: LlmAgent, seats: dict[int, Any] | None = None) -> None:
+    """Seat an agent's model and its code executor.
+
+    Args:
+        agent: The agent; ADK runs a copy of it in each turn.
+        seats: What was seated before, by the identity of what it stands for: what it notes in itself stays with it from turn to turn.
+    """
+    _seat_model(agent, lambda: agent.canonical_model, seats)
     executor = agent.code_executor
     if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
-        seated_executor = _seated(executor, "execute_code", _code_run)
+        seated_executor = _seated(executor, "execute_code", _code_run, seats)
         if seated_executor is not None:
             agent.code_executor = seated_executor
 
 
-def _seat_model(owner: Any, made: Callable[[], BaseLlm]) -> None:
+def _seat_model(owner: Any, made: Callable[[], BaseLlm], seats: dict[int, Any] | None = None) -> None:
     """Seat the model that an agent or a classifier names or holds."""
     try:
         model = made()
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
         model = UnreachableModel(model=str(owner.model), reason=error_words(error))
-    if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
+    if (seated := _seated(model, "generate_content_async", _model_run, seats)) is not None:
         keep_declared_model(seated, owner.model)
         owner.model = seated
 
@@ -239,7 +244,7 @@ def without_senders(app: App) -> App:
 _seated_classes: dict[type, type] = {}
 
 
-def _seated(target: Any, method: str, ours: Any) -> Any:
+def _seated(target: Any, method: str, ours: Any, seats: dict[int, Any] | None = None) -> Any:
     """Return a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
 
     A wrapper of a foreign class would break ADK's own `isinstance` tests.
@@ -247,6 +252,8 @@ def _seated(target: Any, method: str, ours: Any) -> Any:
     kind = type(target)
     if kind in _seated_classes.values():
         return None
+    if seats is not None and id(target) in seats:
+        return seats[id(target)]
     if kind not in _seated_classes:
         body = {"__module__": __name__, "__doc__": kind.__doc__}
         made = type(f"Seated{kind.__name__}", (kind,), body)
@@ -254,6 +261,9 @@ def _seated(target: Any, method: str, ours: Any) -> Any:
         _seated_classes[kind] = made
     clone = copy.copy(target)
     object.__setattr__(clone, "__class__", _seated_classes[kind])
+    if seats is not None:
+        seats[id(target)] = clone
+        weakref.finalize(target, seats.pop, id(target), None)
     return clone
 
 

@@ -243,3 +243,27 @@ def test_a_repository_can_be_named_for_an_agent_deep_in_it(tmp_path: Path, ends:
     written = played(folder, {"say": "Hello.", "moves": [{"text": "Hello there."}]})
     assert verified(written, tmp_path) == 0
     assert "skipped" not in ends(0, "doctor", written, "--agents-dir", tmp_path).out
+
+
+COUNTS = """
+from google.adk.models import BaseLlm, LlmResponse
+from google.genai import types
+
+
+class Counts(BaseLlm):
+    told: int = 0
+
+    async def generate_content_async(self, llm_request, stream=False):
+        self.told += 1
+        yield LlmResponse(content=types.ModelContent("word " * self.told))
+
+
+root_agent = LlmAgent(name="small", model=Counts(model="counts"))
+"""
+
+
+def test_a_model_that_counts_in_itself_goes_on_from_turn_to_turn(tmp_path: Path, ends: Ends) -> None:
+    """As it does in ADK; each run begins anew."""
+    written = played(agent(tmp_path / "agents", COUNTS), {"say": "A"}, {"say": "B"}, agent="model")
+    told = ends(0, "verify", written, "--agents-dir", tmp_path / "agents", "--runs", "2").out
+    assert "PASS one (2 of 2 runs)" in told
