@@ -7,8 +7,9 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase
+from google.genai.types import Content
 
-from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.golden_steps import content_words, steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import digests_of, golden_calls, has_digests, state_digest, text_digest
 from evalset.recorded.pairing import in_order
@@ -149,12 +150,12 @@ def _edited_call(
 
 
 class RecordingEdit(NamedTuple):
-    """What was edited in a recording since it was written: a call with its response, or a model's turn.
+    """What was edited in a recording since it was written: a query, a call with its response, or a model's turn.
 
     Attributes:
         turn: The turn, from 0.
         of_model: Whether it is a model's turn.
-        tool: The tool of the call; empty where it is not known which call it was, inside of an agent tool, and for a model.
+        tool: The tool of the call; empty where it is not known which call it was, inside of an agent tool, and where it is no call.
         words: What was done, as `call 1 (check) of turn 1 was edited in the recording`.
     """
 
@@ -175,7 +176,12 @@ def recording_edits(recorded: RecordedCase) -> tuple[RecordingEdit, ...]:
 
 
 def _recording_edits(number: int, turn: RecordedTurn) -> Iterator[RecordingEdit]:
-    if turn.golden is None or not has_digests(turn.golden):
+    if turn.golden is None:
+        return
+    asked = content_words(Content.model_validate(turn.query))
+    if turn.original is None and text_digest(asked) != turn.golden.query:
+        yield RecordingEdit(number, False, "", f"the query of turn {number + 1} was edited in the recording")
+    if not has_digests(turn.golden):
         return
     now = digests_of(lean({"calls": turn.calls, "models": turn.models}))
     for of_model, held in ((False, "recorded_calls"), (True, "recorded_models")):

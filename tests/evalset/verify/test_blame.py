@@ -169,6 +169,7 @@ IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "arguments": ((*CALLS, 2, "arguments", "order"), "Z", "call 3 (note)"),
     "a call less": (CALLS, lambda calls: [*calls[:2], *calls[3:]], "call 3"),
     "what a model calls": ((*MODELS, 1, *CALLED), "Z", "model turn 2"),
+    "the query": ((*CALLS[:-1], "query", "parts", 0, "text"), "check Z", "the query"),
 }
 """Where an edit in the recording's file is, what stands there then, and what is named."""
 
@@ -177,7 +178,7 @@ IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
 def test_an_edit_of_the_recording_is_named_and_the_agent_is_not_blamed(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
-    """An agent that changed before it met the edit is blamed all the same; a file of an older version does not tell of edits."""
+    """An agent that changed before it met the edit is blamed all the same; a file of an older version tells of edited queries alone."""
     path, (where, value, named) = copied_set(kept, tmp_path), IN_RECORDING[place]
     models: Models = "recorded" if where[4] == "models" else "real"
     sidecar = sidecar_of(path)
@@ -192,7 +193,8 @@ def test_an_edit_of_the_recording_is_named_and_the_agent_is_not_blamed(
     for turn in edited["cases"]["two"]["turns"]:
         del turn["golden"]["recorded_calls"], turn["golden"]["recorded_models"]
     sidecar.write_text(json.dumps({**edited, "version": 9}))
-    assert divergence_of(_run(path, agent_folders["the same"], models)).verdict == "agent_changed"
+    older = divergence_of(_run(path, agent_folders["the same"], models)).verdict
+    assert older == ("recording_edited" if place == "the query" else "agent_changed")
 
 
 def test_an_edit_that_a_threshold_lets_pass_is_told(
