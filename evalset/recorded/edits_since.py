@@ -13,7 +13,15 @@ from evalset.golden_trace.golden_steps import content_words, steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import digests_of, golden_calls, has_digests, state_digest, text_digest
 from evalset.recorded.pairing import in_order
-from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, RecordedTurn, end_state, lean
+from evalset.recorded.recording import (
+    GoldenCall,
+    GoldenTurn,
+    RecordedCall,
+    RecordedCase,
+    RecordedTurn,
+    end_state,
+    lean,
+)
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.codec import jsonable
 
@@ -193,4 +201,11 @@ def _recording_edits(number: int, turn: RecordedTurn) -> Iterator[RecordingEdit]
             named = f"{'model turn' if of_model else 'call'} {place + 1}{f' ({call.tool})' if call else ''}"
             done = "edited" if not gone else "added" if gone > 0 else "removed"
             words = f"{named} of turn {number + 1} was {done} in the recording"
-            yield RecordingEdit(number, of_model, call.tool if call and not call.within else "", words)
+            yield RecordingEdit(number, of_model, call.tool if call and _is_seen(call, turn) else "", words)
+
+
+def _is_seen(call: RecordedCall, turn: RecordedTurn) -> bool:
+    """Return whether the golden has the call of a recorded turn, as far as it noted: none of a node of a graph, and none whose tool was edited."""
+    recorded = [each.tool for each in turn.calls if not each.within]
+    noted = [each.tool for each in turn.golden.calls] if turn.golden else []
+    return not call.within and recorded.count(call.tool) <= noted.count(call.tool)

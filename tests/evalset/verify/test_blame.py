@@ -167,6 +167,7 @@ CALLED = ("responses", 0, "content", "parts", 0, "function_call", "args", "order
 IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "a response": ((*CALLS, 2, "outcome", "value"), {"noted": False}, "call 3 (note)"),
     "arguments": ((*CALLS, 2, "arguments", "order"), "Z", "call 3 (note)"),
+    "a tool": ((*CALLS, 1, "tool"), "note", "call 2 (note)"),
     "a call less": (CALLS, lambda calls: [*calls[:2], *calls[3:]], "call 3"),
     "what a model calls": ((*MODELS, 1, *CALLED), "Z", "model turn 2"),
     "the query": ((*CALLS[:-1], "query", "parts", 0, "text"), "check Z", "the query"),
