@@ -9,7 +9,7 @@ from evalset.doctor.byte_edits import Edit, Remove, Replace
 from evalset.doctor.case_checks import ToolPlace, in_recorded_turn
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.model import Migration
-from evalset.recorded.golden_digests import digests_of, value_digest
+from evalset.recorded.golden_digests import DIGESTED, digests_of, value_digest
 
 _TRANSFER = "transfer_to_agent"
 
@@ -64,7 +64,7 @@ def _of_turn(turn: JsonNode, now: JsonNode, migration: Migration) -> Iterator[Ed
 def _recorded(turn: JsonNode, now: JsonNode, golden: JsonNode) -> Iterator[Edit]:
     """Yield the edits of the digests of what is recorded; one that was wrong before stays so, as an edit by hand does."""
     before, after = (
-        digests_of({name: [each.members for each in state.items(name)] for name in ("calls", "models")})
+        digests_of({name: [each.members for each in state.items(name)] for name in DIGESTED})
         for state in (turn, now)
     )
     for held, new in after.items():

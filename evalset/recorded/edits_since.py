@@ -11,7 +11,13 @@ from google.genai.types import Content
 
 from evalset.golden_trace.golden_steps import content_words, steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.golden_digests import digests_of, golden_calls, has_digests, state_digest, text_digest
+from evalset.recorded.golden_digests import (
+    DIGESTED,
+    golden_calls,
+    recorded_digests,
+    state_digest,
+    text_digest,
+)
 from evalset.recorded.pairing import in_order
 from evalset.recorded.recording import (
     GoldenCall,
@@ -19,8 +25,8 @@ from evalset.recorded.recording import (
     RecordedCall,
     RecordedCase,
     RecordedTurn,
+    RejectedCall,
     end_state,
-    lean,
 )
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.codec import jsonable
@@ -189,23 +195,27 @@ def _recording_edits(number: int, turn: RecordedTurn) -> Iterator[RecordingEdit]
     asked = content_words(Content.model_validate(turn.query))
     if turn.original is None and text_digest(asked) != turn.golden.query:
         yield RecordingEdit(number, False, "", f"the query of turn {number + 1} was edited in the recording")
-    if not has_digests(turn.golden):
+    if not turn.golden.has_digests:
         return
-    now = digests_of(lean({"calls": turn.calls, "models": turn.models}))
-    for of_model, held in ((False, "recorded_calls"), (True, "recorded_models")):
-        before, after = getattr(turn.golden, held).split(), now[held].split()
+    now = recorded_digests(turn)
+    for held, kind in DIGESTED.items():
+        before, after = getattr(turn.golden, f"recorded_{held}").split(), now[f"recorded_{held}"].split()
+        if held == "rejected" and not before:
+            continue  # an earlier file does not tell of them
         places = [at for at, (then, is_now) in enumerate(zip_longest(before, after)) if then != is_now]
         gone = len(after) - len(before)
         for place in places[:1] if gone else places:
-            call = None if of_model or gone else turn.calls[place]
-            named = f"{'model turn' if of_model else 'call'} {place + 1}{f' ({call.tool})' if call else ''}"
+            call = None if held == "models" or gone else getattr(turn, held)[place]
+            named = f"{kind} {place + 1}{f' ({call.tool})' if call else ''}"
             done = "edited" if not gone else "added" if gone > 0 else "removed"
             words = f"{named} of turn {number + 1} was {done} in the recording"
-            yield RecordingEdit(number, of_model, call.tool if call and _is_seen(call, turn) else "", words)
+            tool = call.tool if call and _is_seen(call, turn) else ""
+            yield RecordingEdit(number, held == "models", tool, words)
 
 
-def _is_seen(call: RecordedCall, turn: RecordedTurn) -> bool:
+def _is_seen(call: RecordedCall | RejectedCall, turn: RecordedTurn) -> bool:
     """Return whether the golden has the call of a recorded turn, as far as it noted: none of a node of a graph, and none whose tool was edited."""
-    recorded = [each.tool for each in turn.calls if not each.within]
+    made: list[RecordedCall | RejectedCall] = [*turn.calls, *turn.rejected]
+    recorded = [each.tool for each in made if not each.within]
     noted = [each.tool for each in turn.golden.calls] if turn.golden else []
     return not call.within and recorded.count(call.tool) <= noted.count(call.tool)

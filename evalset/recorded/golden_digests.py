@@ -26,6 +26,8 @@ from simulator.runtime.adk.codec import jsonable
 
 _NOT_REPLAYED = frozenset({"author", "latency_ms"})
 _SHORT = 8
+DIGESTED = {"calls": "call", "rejected": "rejected call", "models": "model turn"}
+"""What of a recorded turn has digests, and what each of it is called."""
 
 
 def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
@@ -77,24 +79,23 @@ def removed_turns(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
 def changed_turn(turn: RecordedTurn, changes: Mapping[str, Any]) -> RecordedTurn:
     """Return a recorded turn with other fields, and with digests of them where it has digests: nobody edited it by hand."""
     now = turn.model_copy(update=changes)
-    return with_digests(now) if turn.golden and has_digests(turn.golden) else now
-
-
-def has_digests(golden: GoldenTurn) -> bool:
-    """Return whether it is noted what was recorded of a turn as it was written: files of versions 1 to 9 do not tell."""
-    return bool(golden.recorded_calls or golden.recorded_models)
+    return with_digests(now) if turn.golden and turn.golden.has_digests else now
 
 
 def with_digests(turn: RecordedTurn) -> RecordedTurn:
     """Return a recorded turn that notes what is recorded of it as it is written, where it notes its golden."""
     if turn.golden is None:
         return turn
-    noted = digests_of(lean({"calls": turn.calls, "models": turn.models}))
-    return turn.model_copy(update={"golden": turn.golden.model_copy(update=noted)})
+    return turn.model_copy(update={"golden": turn.golden.model_copy(update=recorded_digests(turn))})
+
+
+def recorded_digests(turn: RecordedTurn) -> dict[str, str]:
+    """Return what `digests_of` gives for a recorded turn."""
+    return digests_of(lean({name: getattr(turn, name) for name in DIGESTED}))
 
 
 def digests_of(turn: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digests of the calls and the models of a recorded turn in JSON, by their fields in `GoldenTurn`.
+    """Return the digests of the calls, the rejected ones and the models of a recorded turn in JSON, by their fields in `GoldenTurn`.
 
     Who authored an answer and how long it took changes no replay, and so no digest.
     """
@@ -103,7 +104,7 @@ def digests_of(turn: Mapping[str, Any]) -> dict[str, str]:
             value_digest({key: value for key, value in each.items() if key not in _NOT_REPLAYED})[:_SHORT]
             for each in turn.get(name, ())
         )
-        for name in ("calls", "models")
+        for name in DIGESTED
     }
 
 

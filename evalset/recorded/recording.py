@@ -174,6 +174,7 @@ class GoldenTurn(Value):
         calls: The calls, in their order.
         text: The digest of the final response.
         recorded_calls: The short digests of what is recorded of the turn's calls, in their order, as it was written; empty in older files.
+        recorded_rejected: Those of its rejected calls.
         recorded_models: Those of what is recorded of its models.
     """
 
@@ -183,7 +184,13 @@ class GoldenTurn(Value):
     calls: tuple[GoldenCall, ...] = ()
     text: str
     recorded_calls: str = ""
+    recorded_rejected: str = ""
     recorded_models: str = ""
+
+    @property
+    def has_digests(self) -> bool:
+        """Whether it is noted what was recorded of the turn as it was written: files of versions 1 to 9 do not tell."""
+        return bool(self.recorded_calls or self.recorded_rejected or self.recorded_models)
 
 
 class RecordedAgentRun(Value):
@@ -362,7 +369,7 @@ def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
     noted = [turn.golden for turn in case.turns if turn.golden]
     held = (
-        (_WITH_DIGESTS, any(golden.recorded_calls or golden.recorded_models for golden in noted)),
+        (_WITH_DIGESTS, any(golden.has_digests for golden in noted)),
         (_WITH_ORDERS, any(question.asked for turn in case.turns for question in turn.inputs)),
         (_WITH_EARLIER, bool(case.earlier)),
         (_WITH_UNKNOWNS, case.final_state is None or any(turn.state_delta for turn in case.turns)),

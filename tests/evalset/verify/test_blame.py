@@ -162,7 +162,7 @@ def test_an_edit_is_named_and_the_agent_is_blamed_only_if_it_changed(
         assert found.also == ("agent_changed",), found
 
 
-CALLS, MODELS = (("cases", "two", "turns", 0, held) for held in ("calls", "models"))
+CALLS, MODELS, REJECTED = (("cases", "two", "turns", 0, held) for held in ("calls", "models", "rejected"))
 CALLED = ("responses", 0, "content", "parts", 0, "function_call", "args", "order")
 IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "a response": ((*CALLS, 2, "outcome", "value"), {"noted": False}, "call 3 (note)"),
@@ -170,6 +170,8 @@ IN_RECORDING: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "a tool": ((*CALLS, 1, "tool"), "note", "call 2 (note)"),
     "a call less": (CALLS, lambda calls: [*calls[:2], *calls[3:]], "call 3"),
     "what a model calls": ((*MODELS, 1, *CALLED), "Z", "model turn 2"),
+    "a confirmation": ((*REJECTED, 0, "confirmed"), {"confirmed": True}, "rejected call 1 (wipe)"),
+    "a rejected call less": (REJECTED, [], "rejected call 1"),
     "the query": ((*CALLS[:-1], "query", "parts", 0, "text"), "check Z", "the query"),
 }
 """Where an edit in the recording's file is, what stands there then, and what is named."""
@@ -180,7 +182,10 @@ def test_an_edit_of_the_recording_is_named_and_the_agent_is_not_blamed(
     kept: Path, tmp_path: Path, agent_folders: dict[str, Path], place: str
 ) -> None:
     """An agent that changed before it met the edit is blamed all the same; a file of an older version tells of edited queries alone."""
-    path, (where, value, named) = copied_set(kept, tmp_path), IN_RECORDING[place]
+    where, value, named = IN_RECORDING[place]
+    if where[: len(REJECTED)] == REJECTED:
+        kept = recorded_set(tmp_path / "rejected", {"two": ["wipe A"]}, {"confirmed": False})
+    path = copied_set(kept, tmp_path)
     models: Models = "recorded" if where[4] == "models" else "real"
     sidecar = sidecar_of(path)
     edited = put(json.loads(sidecar.read_text()), where, value)
@@ -192,7 +197,8 @@ def test_an_edit_of_the_recording_is_named_and_the_agent_is_not_blamed(
         found = divergence_of(_run(path, agent_folders["other arguments"], models))
         assert found.verdict == "agent_changed"
     for turn in edited["cases"]["two"]["turns"]:
-        del turn["golden"]["recorded_calls"], turn["golden"]["recorded_models"]
+        for held in ("calls", "rejected", "models"):
+            turn["golden"].pop(f"recorded_{held}", None)
     sidecar.write_text(json.dumps({**edited, "version": 9}))
     older = divergence_of(_run(path, agent_folders["the same"], models)).verdict
     assert older == ("recording_edited" if place == "the query" else "agent_changed")
