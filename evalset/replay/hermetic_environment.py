@@ -191,7 +191,7 @@ class HermeticEnvironment(BasePlugin):
     or exception, what it did to the state and to artifacts, and what a person said to its confirmation are as recorded; sub-agents,
     and agents run as tools, are covered. The same call, asked again in a turn, gets the next of its answers. Where a graph or an
     agent asks the user for input, it gets what a person typed, and the same run goes on. The data that a graph ends with is its
-    final response, as in a golden.
+    final response where no agent in it wrote a text, as in a golden.
 
     Which case a session replays is known under `adk eval`; elsewhere it is found by the session's first state and by what
     the user says, and by `case` where that is not enough. A session may begin with events of earlier turns: they are found in the
