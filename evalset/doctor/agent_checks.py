@@ -11,7 +11,6 @@ from evalset.doctor.findings import Notes
 from evalset.doctor.json_nodes import JsonNode
 from evalset.doctor.short_values import listed
 from evalset.recorded.known_agents import KnownAgent, migration_of, misfit
-from evalset.recorded.recorder import schema_digest
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
@@ -46,9 +45,9 @@ def note_calls(
 def _was_so(place: ToolPlace, tool: ToolShape, known: RecordedEvidence | None) -> str | None:
     """Say why a model may have made a call that its tool does not accept; None where nothing says so."""
     then = known.digest(tool.name) if known is not None else None
-    if then == schema_digest(tool):
-        return "The declaration has not changed since the recording."
-    return "" if then is None and not misfit(tool.name, _arguments(place), then, tool) else None
+    if misfit(tool.name, _arguments(place), then, tool):
+        return None
+    return "These arguments are declared as they were in the recording." if then else ""
 
 
 def _arguments(place: ToolPlace) -> Any:

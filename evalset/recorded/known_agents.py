@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from simulator.agents.state_needs import StateNeeds
 
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
+_MOST_ADDED = 2
+"""So many optional arguments may have been added, so that it is still found out what was declared before."""
 
 
 class KnownAgent(NamedTuple):
@@ -99,7 +102,7 @@ def gone_agent(name: str) -> str:
 def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None) -> str:
     """Say why a recorded call does not fit its tool as the agent declares it now; empty where it does.
 
-    What is declared as it was then is not looked at: it was so then. Where nobody knows how it was declared, what ADK drops now may have been
+    What is declared as it was then is not looked at, whatever optional arguments were added: it was so then. Where nobody knows how it was declared, what ADK drops now may have been
     dropped then.
 
     Args:
@@ -112,7 +115,22 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
         return gone_tool(name) if then else ""
     if then is None:
         now = now.model_copy(update={"dropped": ()})
-    return "" if then == schema_digest(now) else refusal(arguments, now)
+    if then == schema_digest(now) or not (words := refusal(arguments, now)):
+        return ""
+    return "" if then and then in _digests_of_less(arguments, now) else words
+
+
+def _digests_of_less(arguments: object, tool: ToolShape) -> Iterator[str]:
+    """Yield the digests of a tool's schema without optional arguments that a call does not give."""
+    properties: Any = tool.parameters.get("properties") or {}
+    required: Any = tool.parameters.get("required") or ()
+    given = arguments if isinstance(arguments, dict) else {}
+    added = [name for name in properties if name not in required and name not in given]
+    for number in range(1, _MOST_ADDED + 1):
+        for names in combinations(added, number):
+            left = {name: held for name, held in properties.items() if name not in names}
+            parameters = {**tool.parameters, "properties": left}
+            yield schema_digest(tool.model_copy(update={"parameters": parameters}))
 
 
 def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools: Sequence[str]) -> str:

@@ -91,6 +91,25 @@ def test_a_call_that_never_fitted_is_no_change_of_the_tools(
         assert ("refused-arguments" in found) is bool(code)
 
 
+@pytest.mark.parametrize(
+    ("declared", "fits"),
+    [("text: str, tone: str = 'dry', size: int = 1", True), ("text: bool", False)],
+    ids=["optional arguments more", "the argument itself"],
+)
+def test_what_did_not_fit_when_it_was_recorded_is_no_change_of_the_tools(
+    tmp_path: Path, verifies: Ends, ends: Ends, *, declared: str, fits: bool
+) -> None:
+    """Where the declaration of what the call gives is the same; the doctor says so too."""
+    call = {"name": "note", "args": {"text": 5}}
+    written = played(
+        agent(tmp_path / "agents", NOTES), {"say": "Note.", "moves": [{"calls": [call]}, *MOVES[1:]]}
+    )
+    agent(tmp_path / "now", NOTES.replace("text: str", declared))
+    assert ("tools changed" in verifies(int(not fits), written, tmp_path / "now").out) is not fits
+    found = ends(int(not fits), "doctor", written, "--agents-dir", tmp_path / "now").out
+    assert ("declared as they were" in found) is fits
+
+
 SEARCHES = """
 from google.adk.tools import google_search
 
