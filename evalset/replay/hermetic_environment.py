@@ -34,6 +34,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
+from pydantic import PrivateAttr
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
 from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
@@ -167,6 +168,7 @@ class _Answers(Claiming[SessionReplay]):
             if runs:
                 return await _run_and_told(call, told)
         recorded = await self._plugin.recorded(replayed, question)
+        self._plugin.check_confirmed(replayed, recorded, call.context)
         await asyncio.sleep(self._plugin.latency_of(recorded))
         await repeated(recorded.effects, call.context)
         return _given(recorded)
@@ -226,6 +228,7 @@ class HermeticEnvironment(BasePlugin):
         missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
         made: The calls that were answered though they were not recorded, each with its author.
         refused: The recorded calls that the agent's tools do not accept any more, in sentences.
+        otherwise: What the agent does otherwise than its recording though its golden does not tell it, as `no longer asks for confirmation of note`.
         unlisted: The tool sets that could not say which tools they have, in sentences.
         restores_state: Whether sessions get the state that they lack.
         environment_data: What there is in the agent's world when a session begins, JSON of tables or words: drafts agree with it.
@@ -254,6 +257,7 @@ class HermeticEnvironment(BasePlugin):
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
         self.refused: list[str] = []
+        self.otherwise: list[str] = []
         self.unlisted: dict[str, None] = {}
         self.untold: dict[str, None] = {}
         self._answers = _Answers(self)
@@ -405,9 +409,25 @@ class HermeticEnvironment(BasePlugin):
         with replayed.lock:
             said = replayed.followed.confirmation(asked) if replayed.followed else None
         if said is not None:
-            context.tool_confirmation = ToolConfirmation(
+            context.tool_confirmation = _RecordedConfirmation(
                 confirmed=bool(said.get("confirmed")), payload=copied(said.get("payload"))
             )
+
+    def check_confirmed(self, replayed: SessionReplay, call: RecordedCall, context: ToolContext) -> None:
+        """Check that a confirmation was looked for that a person gave before the tool ran. A tool that asks for it itself does not run here.
+
+        Raises:
+            UnrecordedCallError: Nobody looked for it.
+        """
+        said = context.tool_confirmation
+        with replayed.lock:
+            case = replayed.followed.nearest if replayed.followed else None
+        if case is None or case.now is None or not isinstance(said, _RecordedConfirmation):
+            return
+        asked_itself = any(each is not call and each.id == call.id for each in case.now.calls)
+        if call.confirmed and not (said.was_read or asked_itself or is_imported(case.case)):
+            self.otherwise.append(f"no longer asks for confirmation of {call.tool}")
+            raise self._missed(UnrecordedError(f"the agent {self.otherwise[-1]}"))
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Return a call as it was recorded, or as the policy has it answered.
@@ -617,6 +637,26 @@ async def _run_and_told(call: ToolBoundaryCall, told: RecordedCall | None) -> An
             raise
         own = None
     return own if told is None else _given(told)
+
+
+class _RecordedConfirmation(ToolConfirmation):
+    """What a person had said to a confirmation. It notes whether anybody looks at it: the gate of a tool, or a callback."""
+
+    _was_read: bool = PrivateAttr(default=False)
+
+    @property
+    def was_read(self) -> bool:
+        """Whether anybody has looked at it."""
+        return self._was_read
+
+    def __bool__(self) -> bool:
+        self._was_read = True
+        return True
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ToolConfirmation.model_fields:
+            self._was_read = True
+        return super().__getattribute__(name)
 
 
 class _RecordedModel:

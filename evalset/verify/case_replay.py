@@ -84,9 +84,10 @@ class CaseReplay(NamedTuple):
     refused_calls: tuple[str, ...] = ()
     unasked: str = ""
     inner: tuple[tuple[int, IncomingCall], ...] = ()
+    otherwise: str = ""
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
     `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked, a tool set not listed, or what an imported trace does not tell; `inner` holds the
-    calls inside of agent tools."""
+    calls inside of agent tools, `otherwise` what the agent does otherwise than recorded though no golden tells it."""
 
 
 class ReplayOptions(NamedTuple):
@@ -130,6 +131,7 @@ async def replayed(
         refused_calls=tuple(replay.environment.refused),
         unasked=_unasked(replay.environment, config),
         inner=tuple(replay.environment.inner),
+        otherwise="".join(replay.environment.otherwise[:1]),
     )
 
 

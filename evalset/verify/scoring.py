@@ -159,6 +159,7 @@ async def _verdict(
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
         doctor=each.doctor,
+        otherwise=replay.otherwise,
         raised="" if replay.unrecorded else replay.error,
         written=written_turns(each.recorded) if models == "real" else frozenset(),
         recording=tuple(

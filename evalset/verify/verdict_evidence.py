@@ -41,6 +41,7 @@ class Evidence(NamedTuple):
         migration: The option of the doctor's that migrates what does not fit any more; empty where none is known.
         doctor: The command that takes it.
         recording: What was edited in the recording's file after it was written, and the run was answered from.
+        otherwise: What the agent does otherwise than recorded, where the golden does not tell it, as `no longer asks for confirmation of note`.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -63,6 +64,7 @@ class Evidence(NamedTuple):
     migration: str = ""
     doctor: str = ""
     recording: tuple[RecordingEdit, ...] = ()
+    otherwise: str = ""
 
     @property
     def changes(self) -> tuple[str, ...]:

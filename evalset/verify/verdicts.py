@@ -390,7 +390,7 @@ def _agent(
     divergence: Divergence, evidence: Evidence, why: str, *, is_whole: bool, is_noted: bool = True
 ) -> _Judgement:
     told = (
-        *([why] if why else []),
+        *([why] if why and not evidence.otherwise else []),
         *evidence.changes,
         f"the golden was not edited since it was {'imported' if evidence.is_imported else 'recorded'} or accepted"
         if is_noted
@@ -401,7 +401,7 @@ def _agent(
     )
     theirs = divergence.pairs[0].actual
     has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
-    done = "ends with an error" if has_stopped else does(divergence)
+    done = evidence.otherwise or ("ends with an error" if has_stopped else does(divergence))
     verdict, unsure = _of_the_agent(divergence, evidence)
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
     if is_whole and not is_inner:

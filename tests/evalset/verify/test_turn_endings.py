@@ -162,6 +162,39 @@ def test_a_response_without_the_effect_and_a_question_end_no_turn(tmp_path: Path
     assert [part for part in turn["invocation"]["final_response"]["parts"] if "text" in part] == []
 
 
+PAYS = """
+from google.adk.tools import FunctionTool
+
+
+def pay(amount: int) -> dict:
+    return {"paid": amount}
+
+
+def is_high(amount: int) -> bool:
+    return amount > 100
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[FunctionTool(pay, require_confirmation=is_high)])
+"""
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_confirmation_that_is_no_longer_asked_for_is_a_change_of_the_agent(
+    tmp_path: Path, verifies: Ends, *, approved: bool
+) -> None:
+    """Though a person had allowed the call; who decides it otherwise, and asks all the same, has not changed."""
+    answer = [{"tool": "pay", "returns": {"paid": 500}}] if approved else []
+    asks = {"say": "Pay.", "moves": [{"calls": [{"name": "pay", "args": {"amount": 500}}]}]}
+    written = played(
+        agent(tmp_path / "agents", PAYS), asks, {"confirm": approved, "moves": [*answer, {"text": "Done."}]}
+    )
+    agent(tmp_path / "agents", PAYS.replace("=is_high", "=True"))
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", PAYS.replace("> 100", "> 1000"))
+    shown = verifies(1, written, tmp_path / "agents").out
+    assert not approved or "The agent changed: The agent no longer asks for confirmation of pay" in shown
+
+
 CUSTOM = '''
 from google.adk.agents import BaseAgent
 from google.adk.events.event import Event
