@@ -19,13 +19,12 @@ from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriteri
 from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.eval_config.config_edits import starting_document
-from evalset.golden_trace.golden_steps import with_spoken
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment, recording_of
 from evalset.replay.case_following import is_said_alike
 from evalset.replay.running_case import running_eval_id
 from evalset.verify.criteria import RESPONSE, Criteria, Match
-from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
+from evalset.verify.tolerant_comparison import compared_calls, matched_responses, responses_as_golden
 from simulator.base.json_values import JsonObject
 
 NAME = "tolerant_trajectory"
@@ -80,7 +79,7 @@ def tolerant_response(
     expected_invocations: list[Invocation] | None,
     conversation_scenario: ConversationScenario | None = None,
 ) -> EvaluationResult:
-    """Score the final responses of a case as ADK's `response_match_score` does, but for what its tolerances let differ.
+    """Score the final responses of a case as ADK's `response_match_score` does, but for what its tolerances let differ. Each one has to pass.
 
     Args:
         eval_metric: The metric; its criterion names the `environment`.
@@ -94,14 +93,10 @@ def tolerant_response(
     del conversation_scenario
     if expected_invocations is None:
         raise ValueError(f"{RESPONSE_NAME} compares with a golden, but this case has none")
-    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - it takes a while to import
-
     given = _criterion(eval_metric, RESPONSE_NAME)
     recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
     shown = responses_as_golden(actual_invocations, expected_invocations, recorded.tolerances)
-    metric = EvalMetric(metric_name=RESPONSE, threshold=given.get("threshold"))
-    golden = [*map(with_spoken, expected_invocations)]
-    return RougeEvaluator(metric).evaluate_invocations([*map(with_spoken, shown)], golden)
+    return matched_responses(shown, expected_invocations, given.get("threshold"))
 
 
 def _criterion(metric: EvalMetric, name: str) -> dict[str, Any]:

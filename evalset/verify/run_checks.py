@@ -10,17 +10,17 @@ from collections.abc import Callable, Container, Sequence
 from functools import cache
 
 from google.adk.evaluation.eval_case import Invocation
-from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
+from google.adk.evaluation.eval_metrics import EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.genai import types
 
-from evalset.golden_trace.golden_steps import spoken, with_spoken
+from evalset.golden_trace.golden_steps import spoken
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import Tolerance, as_recorded
 from evalset.verify.criteria import CODE_WORDS, OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
 from evalset.verify.results import Check, CheckStatus
-from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
+from evalset.verify.tolerant_comparison import compared_calls, matched_responses, responses_as_golden
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.session.adk_event_fields import parts_of
 
@@ -85,7 +85,7 @@ def response_match(
     threshold: float,
     tolerances: Sequence[Tolerance] = (),
 ) -> Check:
-    """Compare the final responses with ADK's evaluator; by the words in common where that is not installed.
+    """Compare the final responses with ADK's evaluator, each for itself; by the words in common where that is not installed.
 
     What is tolerated is shown to it as the golden has it.
 
@@ -102,12 +102,7 @@ def response_match(
         return Check(name=name, status="passed", score=1.0, threshold=threshold, turns=ones)
     if not has_rouge():
         return _overlap(pairs, threshold)
-    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - as above
-
-    found = RougeEvaluator(EvalMetric(metric_name=RESPONSE, threshold=threshold)).evaluate_invocations(
-        [*map(with_spoken, actual)], [*map(with_spoken, expected)]
-    )
-    return _check(RESPONSE, threshold, found)
+    return _check(RESPONSE, threshold, matched_responses(actual, expected, threshold))
 
 
 def worded(turns: Sequence[Invocation], golden: Sequence[Invocation]) -> list[Invocation]:
@@ -127,7 +122,7 @@ def has_rouge() -> bool:
 
 def _overlap(pairs: Sequence[tuple[str, str]], threshold: float) -> Check:
     scores = tuple(word_overlap(*pair) for pair in pairs)
-    score = sum(scores) / len(scores) if scores else 0.0
+    score = min(scores, default=0.0)
     return Check(
         name=OVERLAP,
         status="passed" if score >= threshold else "failed",

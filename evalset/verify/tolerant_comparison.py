@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, get_all_tool_calls
-from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
+from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
 
-from evalset.golden_trace.golden_steps import arguments_of, spoken
+from evalset.golden_trace.golden_steps import arguments_of, spoken, with_spoken
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
-from evalset.verify.criteria import TRAJECTORY, Criteria, Match
+from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Match
 from evalset.verify.divergence import aligned
 
 
@@ -41,6 +41,30 @@ def compared_calls(
         for one, other in zip(actual, expected, strict=True)
     ]
     return evaluator.evaluate_invocations(shown, list(expected))
+
+
+def matched_responses(
+    actual: Sequence[Invocation], expected: Sequence[Invocation], threshold: float | None
+) -> EvaluationResult:
+    """Score the final responses with ADK's evaluator. Each one has to pass: to ADK it is enough that their mean does.
+
+    One that is the golden's passes: without words it has no score. Where one alone is too low, the score is that one's.
+    """
+    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - it takes a while to import
+
+    found = RougeEvaluator(EvalMetric(metric_name=RESPONSE, threshold=threshold)).evaluate_invocations(
+        [*map(with_spoken, actual)], [*map(with_spoken, expected)]
+    )
+    turns = zip(found.per_invocation_results, actual, expected, strict=True)
+    low = [
+        each.score or 0.0
+        for each, one, other in turns
+        if each.eval_status is EvalStatus.FAILED
+        and spoken(one.final_response) != spoken(other.final_response)
+    ]
+    if not low or found.overall_eval_status is not EvalStatus.PASSED:
+        return found
+    return found.model_copy(update={"overall_eval_status": EvalStatus.FAILED, "overall_score": min(low)})
 
 
 def _as_golden(

@@ -45,18 +45,17 @@ def test_the_score_of_the_same_texts_is_adks(told: list[str]) -> None:
     assert (found.status == "passed") == (wanted.overall_eval_status.name == "PASSED")
 
 
-def test_other_texts_are_scored_by_adk() -> None:
-    """Turn by turn; the one that is too low is named."""
-    actual, expected = (
-        [said("it was shipped"), said("no idea")],
-        [said("it was shipped"), said("yes, it is there")],
-    )
+@pytest.mark.parametrize("alike", [1, 9])
+def test_other_texts_are_scored_by_adk_and_each_turn_has_to_pass(alike: int) -> None:
+    """The one that is too low is named, however many are not."""
+    turns = [said("it was shipped")] * alike
+    actual, expected = [*turns, said("no idea")], [*turns, said("yes, it is there")]
     found = run_checks.response_match(actual, expected, 0.8)
     assert (found.name, found.status, found.turns, found.detail) == (
         "response_match_score",
         "failed",
-        (1.0, 0.0),
-        "turn 2",
+        (*(1.0,) * alike, 0.0),
+        f"turn {alike + 1}",
     )
 
 
