@@ -18,6 +18,7 @@ TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
 
 OVERLAP, STATE, RESPONSES = "response_word_overlap", "final_session_state", "stored_tool_responses"
 INNER, CODE_WORDS, TURNS = "inner_tool_calls", "response_words_of_code", "recorded_turns"
+AGENTS = "recorded_agents"
 """Our names of what ADK does not look at, and of what stands in for its response match where that is not installed."""
 
 DEFAULT_RESPONSE = 0.8

@@ -11,14 +11,16 @@ from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
 from evalset.recorded.golden_digests import removed_turns, text_digest
+from evalset.recorded.known_agents import gone_agent, known_agent
 from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
-from evalset.recorded.recording import RecordedModelTurn, end_state, is_imported, unknown_parts
+from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, end_state, is_imported, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.cases_to_verify import ReadyCase, Unready
 from evalset.verify.config_criteria import asked_metric
 from evalset.verify.criteria import (
+    AGENTS,
     CODE_WORDS,
     DEFAULT_RESPONSE,
     INNER,
@@ -51,6 +53,7 @@ from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
+from simulator.session.adk_event_fields import content_text
 
 
 def golden_steps(each: ReadyCase | Unready) -> tuple[tuple[Step, ...], ...]:
@@ -108,7 +111,8 @@ async def scored(
     checks = _checks(each, replay, actual, expected, criteria)
     checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
-    passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
+    found += _gone_check(each, replay, found) if models == "recorded" else ()
+    passed = not replay.error and _pass(found)
     divergence, edited = None, _passed_edits(each, replay) if passed else ()
     if not passed and not replay.unasked:
         compared = _compared(found, criteria, each)._replace(inner=inner)
@@ -155,6 +159,8 @@ async def _verdict(
     )
     divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
     divergence = divergence or _behind_the_end(each, golden)
+    if divergence is None and (divergence := _unheard(each, replay, golden)) and blame is not None:
+        blame = blame._replace(edits=())  # an edit of the golden takes no agent away
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
@@ -184,6 +190,48 @@ def _turns_check(each: ReadyCase) -> list[Check]:
         return []
     detail = f"turn {', '.join(removed)} of the recording is not in the golden"
     return [Check(name=TURNS, status="failed", score=0.0, threshold=1.0, detail=detail)]
+
+
+def _gone_turns(each: ReadyCase, replay: CaseReplay) -> list[tuple[int, RecordedModelTurn]]:
+    """Return the recorded turns of models, each with the number of its turn, whose agent is not there any more and was not heard in the run.
+
+    Where a real tool ran, that may have run the agent.
+    """
+    heard = {model.agent for models in replay.models for model in models}
+    turns = enumerate(each.recorded.turns)
+    said = [(number, model) for number, turn in turns for model in turn.models if _is_agents_own(turn, model)]
+    missing = {model.agent for _, model in said} - heard
+    gone = missing.intersection(known_agent(each.config).lacks(each.recorded)) if missing else missing
+    return [(number, model) for number, model in said if model.agent in gone]
+
+
+def _is_agents_own(turn: RecordedTurn, model: RecordedModelTurn) -> bool:
+    ran_real = any(call.author.source == "real" for call in turn.calls)
+    return not (model.put_off or model.within or ran_real)
+
+
+def _gone_check(each: ReadyCase, replay: CaseReplay, found: Sequence[Check]) -> tuple[Check, ...]:
+    """Return that agents are gone that took turns in the recording; nothing where none are, or the run fails without that."""
+    if replay.error or not _pass(found):
+        return ()
+    names = dict.fromkeys(model.agent for _, model in _gone_turns(each, replay))
+    detail = "; ".join(map(gone_agent, names))
+    return (Check(name=AGENTS, status="failed", score=0.0, threshold=1.0, detail=detail),) if names else ()
+
+
+def _pass(found: Sequence[Check]) -> bool:
+    return all(check.status in {"passed", "skipped"} for check in found)
+
+
+def _unheard(each: ReadyCase, replay: CaseReplay, golden: Sequence[Sequence[Step]]) -> Divergence | None:
+    """Return where the first turn of an agent is missing that is gone; None where none is."""
+    if replay.error or not (gone := _gone_turns(each, replay)):
+        return None
+    number, model = gone[0]
+    turn = min(number, len(golden) - 1)
+    said = content_text(model.responses[-1].get("content")) if model.responses else ""
+    pair = Pair(golden=Step(kind="text", author=model.agent, text=said), actual=None)
+    return Divergence(turn=turn, step=len(golden[turn]), what="text", pairs=(pair,))
 
 
 def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Divergence | None:

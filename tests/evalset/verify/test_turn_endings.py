@@ -162,6 +162,25 @@ def test_a_response_without_the_effect_and_a_question_end_no_turn(tmp_path: Path
     assert [part for part in turn["invocation"]["final_response"]["parts"] if "text" in part] == []
 
 
+PAIR = """
+from google.adk.agents import SequentialAgent
+
+notes = LlmAgent(name="notes", model="gemini-2.5-flash")
+says = LlmAgent(name="says", model="gemini-2.5-flash")
+root_agent = SequentialAgent(name="small", sub_agents=[notes, says])
+"""
+
+
+def test_an_agent_that_took_turns_and_is_gone_fails_its_case(tmp_path: Path, verifies: Ends) -> None:
+    """Though the golden has nothing of it."""
+    moves = [{"agent": "notes", "text": "Noted."}, {"agent": "says", "text": "Hello."}]
+    written = played(agent(tmp_path / "agents", PAIR), {"say": "Hi.", "moves": moves})
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", PAIR.replace("[notes, says]", "[says]"))
+    shown = verifies(1, written, tmp_path / "agents").out
+    assert "the agent 'notes', which took turns in the recording, is no longer there" in shown
+
+
 PAYS = """
 from google.adk.tools import FunctionTool
 
