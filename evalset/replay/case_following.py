@@ -16,6 +16,7 @@ from evalset.recorded.recording import (
     RecordedModelTurn,
     RecordedTurn,
     RejectedCall,
+    is_imported,
 )
 from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.json_values import JsonObject, canonical, same
@@ -249,11 +250,21 @@ class CaseFollowed:
         if within and any(call.tool == within[0] for call in untold_calls(now)):
             return self._untold(f"the response of {within[0]} is unknown")
         is_graph = bool(now.calls) and all(is_of_graph(call, now) for call in now.calls)
+        if self.now is not None and self._answered_by_code(now):
+            return UnrecordedError(
+                f"{self._where()} was answered by the agent's code, and now its model is asked: {agent}"
+            )
         if self.now is not None and not (now.models or is_graph):
             return self._untold("no model turns are recorded for this turn", ASK_THE_MODEL)
         return UnrecordedError(
             f"{self._where()} has {made} recorded model turns of {agent}, but one more is needed"
         )
+
+    def _answered_by_code(self, turn: RecordedTurn) -> bool:
+        """Return whether it is noted that no model was asked in a turn: by its digests, where those of other turns name models."""
+        noted = [each.golden.recorded_models for each in self.case.turns if each.golden]
+        is_own = turn.golden is not None and not turn.golden.recorded_models and not turn.models
+        return is_own and any(noted) and not is_imported(self.case)
 
     def comes_later(self, agent: str, within: tuple[str, ...], path: str) -> bool:
         """Return whether models of other branches had answered before the next turn of an agent's model, and have not yet."""

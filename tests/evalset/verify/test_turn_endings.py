@@ -181,6 +181,33 @@ def test_an_agent_that_took_turns_and_is_gone_fails_its_case(tmp_path: Path, ver
     assert "the agent 'notes', which took turns in the recording, is no longer there" in shown
 
 
+GUARDED = """
+from google.adk.models import LlmResponse
+from google.genai import types
+
+
+def guard(callback_context, llm_request):
+    if "password" in str(llm_request.contents[-1]):
+        return LlmResponse(content=types.Content(role="model", parts=[types.Part(text="No.")]))
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", before_model_callback=guard)
+"""
+
+
+def test_an_agent_whose_code_no_longer_answers_for_its_model_has_changed(
+    tmp_path: Path, verifies: Ends
+) -> None:
+    """It is known that no model was asked in that turn."""
+    turns: list[Any] = [{"say": "Hi.", "moves": [{"text": "Hello."}]}, {"say": "The password?", "moves": []}]
+    written = played(agent(tmp_path / "agents", GUARDED), *turns)
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", GUARDED.replace(", before_model_callback=guard", ""))
+    shown = verifies(1, written, tmp_path / "agents").out
+    assert "The agent changed" in shown
+    assert "was answered by the agent's code, and now its model is asked: small" in shown
+
+
 PAYS = """
 from google.adk.tools import FunctionTool
 
