@@ -17,6 +17,9 @@ from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 _UNKNOWN = "unknown"
 """Whom ADK names as the agent of a call that a graph makes."""
 
+_BESIDE_AGENTS = "model"
+"""Who asked a model that no agent asked: the one that sums events up."""
+
 
 def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
     """Return whether a tool that stands in a graph was called: by no model, and under an id of its own."""
@@ -28,7 +31,7 @@ def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
 def agents_in_turn(recorded: RecordedCase) -> frozenset[str]:
     """Return the agents whose models took turns, without those inside of agents that are tools."""
     models = (model for turn in recorded.turns for model in turn.models)
-    return frozenset(model.agent for model in models if model.agent and not model.within)
+    return frozenset(model.agent for model in models if not model.within) - {"", _BESIDE_AGENTS}
 
 
 def agents_as_tools(recorded: RecordedCase) -> frozenset[str]:
