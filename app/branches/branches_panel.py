@@ -224,8 +224,8 @@ def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) ->
 
 
 def count_words(changed: int) -> str:
-    """Say how many rows differ."""
-    return f"{changed} row{' differs' if changed == 1 else 's differ'}" if changed else "nothing differs"
+    """Say how many steps differ."""
+    return f"{changed} step{' differs' if changed == 1 else 's differ'}" if changed else "no step differs"
 
 
 def _chosen(

@@ -63,7 +63,8 @@ def _differences(left: Case, right: Case) -> None:
     with_agents = tells_agents(left) and tells_agents(right)
     ours, theirs = (case_history(case, with_agents=with_agents) for case in (left, right))
     rows = compared(ours, theirs, shared=0)
-    st.caption(f"Of the steps, {count_words(sum(row.kind != 'same' for row in rows))}.")
+    words = count_words(sum(row.kind != "same" for row in rows))
+    st.caption(f"{words[0].upper()}{words[1:]}.")
     rows_side_by_side(rows, Sides(tool_names(ours), tool_names(theirs), body=lambda entry: blocks(entry)[:1]))
     for name, read in _VALUES.items():
         found = tuple(differing(read(left) or {}, read(right) or {}, name.lower()))

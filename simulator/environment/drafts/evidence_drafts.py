@@ -322,7 +322,7 @@ class Parts:
 
     @cached_property
     def _follows(self) -> bool:
-        """Whether what the code keeps tells whether the things exist that the call names: what made them and took them away is told there, too."""
+        """Whether the code's own tables show which of the things that the call names exist, as the calls that made and removed them changed these tables, too."""
         named = self.world.named(self.tool, self.arguments)
         kinds = {kind for kind, key in named if self.world.entity(kind, key) is None}
         if self.rows is not None and self.rows.kind not in {kind for kind, _ in named}:

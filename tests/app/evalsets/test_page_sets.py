@@ -230,7 +230,7 @@ def test_two_cases_stand_side_by_side(path: Path) -> None:
     tab.fill("cases_right_two", "three").run()
     assert tab.app.query_params["other"] in ("three", ["three"])
     assert tab.keys("compared_left_changed_") == []
-    assert "nothing differs" in tab.words
+    assert "No step differs" in tab.words
     tab.fill("cases_right_three", "one").run()
     assert tab.app.info
     assert "other" not in tab.click("cases_back").app.query_params
