@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
+import contextlib
 import contextvars
 import functools
 import gc
@@ -21,6 +23,8 @@ Ts = TypeVarTuple("Ts")
 
 # A paused code executor blocks a worker thread for as long as a person thinks, so a few must not use up all.
 _WORKER_THREADS = 64
+
+_END_SECONDS = 2
 
 _OLD_PACE, _NEW_PACE = (700, 10, 10), (2000, 10, 10)
 
@@ -121,6 +125,7 @@ class LoopThread:
         with cls._lock:
             if cls._shared is None:
                 cls._shared = cls()
+                atexit.register(cls._shared._end)  # noqa: SLF001 - its own class's
             return cls._shared
 
     def _serve(self) -> None:
@@ -135,6 +140,18 @@ class LoopThread:
                 _LOG.exception("The code of an agent tried to end the process")
             else:
                 return
+
+    def _end(self) -> None:
+        """Let what still runs end before Python does: a script that fails with a session open shows its own error alone."""
+
+        async def ended() -> None:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=_END_SECONDS) if tasks else None
+
+        with contextlib.suppress(Exception):  # code of an agent may hold the loop, or have ended it
+            self.start(ended()).result(2 * _END_SECONDS)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop's thread and return its result; to be called from any other thread."""
