@@ -92,6 +92,7 @@ def _draw(
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
+            _ = thing.candidates  # the draft comes with them; looked at first, it would be made by itself
             tool = tool_inputs(drafts, thing, around.golden, around.tools)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes, first=tool.mode)

@@ -319,10 +319,13 @@ class RemoteSimulation(Commanding):
         if not names:
             return _REQUEST.validate_python(fields)
         drafts = tuple(name for name in names if name.startswith("draft"))
-        groups = (drafts, *((name,) for name in names if name not in drafts))
         key = str(fields["key"])
+        # What is made with the draft at hand comes with the draft.
         makers = {
-            name: lambda group=group: _made(self, self._id, key, group) for group in groups for name in group
+            name: lambda group=drafts if name in drafts else (name, *drafts): _made(
+                self, self._id, key, group
+            )
+            for name in names
         }
         return ToolRequest.later(makers, **fields)
 

@@ -12,6 +12,7 @@ from simulator.environment.world.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.answering.draft_maker import OfflineDraft
 from simulator.runtime.answering.live_pipeline import LiveDrafting
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.session_engine import Engine
@@ -70,7 +71,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
     fold = moment.engine.journal.fold
     proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
 
-    def draft() -> dict[str, Any]:
+    def draft(drafts: OfflineDraft | None = None) -> dict[str, Any]:
         """Return what a generator holds for a person, or what a model drafted, or else one made offline."""
         blanks: tuple[Blank, ...] = ()
         varies, effects = False, None
@@ -79,7 +80,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         elif proposed is not None and not proposed.reason:
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:
-            drafts = on_loop(lambda: moment.drafting().offline(asked(), draw))
+            drafts = drafts or on_loop(lambda: moment.drafting().offline(asked(), draw))
             made, by, made_of = drafts.draft, "offline", drafts.sources
             blanks, varies, effects = drafts.blanks, drafts.varies, drafts.effects
         if effects is None:
@@ -93,11 +94,16 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
             "draft_effects": effects,
         }
 
+    def candidates() -> dict[str, Any]:
+        """Return the ready answers, and the draft, which takes next to nothing then."""
+        drafts, ready = on_loop(lambda: moment.drafting().offered(asked(), draw))
+        return {"candidates": ready, **draft(drafts)}
+
     return {
         **dict.fromkeys(
             ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects"), draft
         ),
-        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(asked(), draw))},
+        "candidates": candidates,
     }
 
 

@@ -69,10 +69,14 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
     call and sources always give the same candidates.
     """
     parts = Parts(call, sources)
-    expected = best(parts)
+    return around(parts, best(parts))
+
+
+def around(parts: Parts, expected: Try) -> tuple[Candidate, ...]:
+    """Return the answer that the best evidence gives with the others beside it."""
     problems, by_code = parts.problems(expected.value), expected in parts.outcomes
     found = [_candidate("expected", expected.when or "Expected", expected, problems, by_code=by_code)]
-    for label, title, made in _others(call, parts, expected):
+    for label, title, made in _others(parts, expected):
         if len(found) == _MOST:
             break
         if parts.fits(made.value) and not any(same(made.value, one.value) for one in found):
@@ -80,7 +84,8 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
     return tuple(found)
 
 
-def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Label, str, Try]]:
+def _others(parts: Parts, expected: Try) -> Iterator[tuple[Label, str, Try]]:
+    call = parts.call
     for one in parts.outcomes:
         yield "outcome", one.when or "Otherwise", one
     fit = "valid response" if parts.plan is not None else "response in the expected shape"

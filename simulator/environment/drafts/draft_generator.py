@@ -31,7 +31,11 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     of the things in it stands in whatever shape that gives, and what nothing is known of is blank.
     """
     parts = Parts(call, sources)
-    made = best(parts)
+    return draft_of(parts, best(parts))
+
+
+def draft_of(parts: Parts, made: Try) -> Draft:
+    """Return the answer that the best evidence gives as a draft."""
     value: JsonValue = copied(made.value)
     problems = parts.problems(value)
     if problems and parts.hopeless:

@@ -15,8 +15,8 @@ from simulator.base.json_values import JsonObject, copied
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.drafts.candidates import Candidate, candidates
-from simulator.environment.drafts.draft_generator import DraftCall, Sources, drafted
+from simulator.environment.drafts.candidates import Candidate, around
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, Sources, best, draft_of
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.tool_prompt import AskedCall
@@ -98,15 +98,18 @@ class Drafting(ABC, Generic[C]):
             return attempted(
                 lambda: self._asked(call, draw),
                 lambda asked: offline_drafts(tool, asked),
-                lambda why: OfflineDraft(
-                    tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK, failure=why
-                ),
+                lambda why: _no_draft(tool, why),
             )
 
-    def candidates(self, call: C, draw: int = 0) -> tuple[Candidate, ...]:
-        """Return up to five ready answers, each of another kind, the draft of that draw first."""
+    def offered(self, call: C, draw: int = 0) -> tuple[OfflineDraft, tuple[Candidate, ...]]:
+        """Return what `offline` does, and up to five ready answers, each of another kind, that draft first; the code is read once for both."""
         with self.knowing():
-            return attempted(lambda: self._asked(call, draw), lambda asked: candidates(*asked), _no_candidate)
+            tool = self.declaration(call)
+            return attempted(
+                lambda: self._asked(call, draw),
+                lambda asked: _offered(tool, asked),
+                lambda why: (_no_draft(tool, why), _no_candidate(why)),
+            )
 
     def effects_of(self, call: C, response: JsonValue) -> ToolEffects:
         """Return what the tool's code does besides, where it gives a response that was not drafted here."""
@@ -130,11 +133,11 @@ class Drafting(ABC, Generic[C]):
     def asked_of_model(self, call: C) -> AskedCall:
         """Gather what a model is told about a call."""
         with self.knowing() as known:
-            offline = self.offline(call)
+            offline, ready = self.offered(call)
             evidence = model_evidence(
                 offline.draft,
                 offline.sources,
-                self.candidates(call),
+                ready,
                 code_of(call.tool).code,
                 with_source=known.environment.settings.source_to_model,
             )
@@ -202,6 +205,10 @@ def attempted(
     return otherwise(why)
 
 
+def _no_draft(tool: ToolDeclaration, why: str) -> OfflineDraft:
+    return OfflineDraft(tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK, failure=why)
+
+
 def _no_candidate(why: str) -> tuple[Candidate, ...]:
     made: JsonValue = copied(_NOTHING)
     return (Candidate(label="expected", title="Expected", kind="value", value=made, why=why, blanks=_BLANK),)
@@ -227,7 +234,19 @@ class Inside(NamedTuple):
 
 def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> OfflineDraft:
     """Draft an answer to a call offline: the same one each time for what `offline_question` gave."""
-    made = drafted(*asked)
+    parts = Parts(*asked)
+    return _offline(tool, draft_of(parts, best(parts)))
+
+
+def _offered(
+    tool: ToolDeclaration, asked: tuple[DraftCall, Sources]
+) -> tuple[OfflineDraft, tuple[Candidate, ...]]:
+    parts = Parts(*asked)
+    made = best(parts)
+    return _offline(tool, draft_of(parts, made)), around(parts, made)
+
+
+def _offline(tool: ToolDeclaration, made: Draft) -> OfflineDraft:
     sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
     return OfflineDraft(tool, made.value, sources, made.is_guess, made.blanks, made.varies, made.effects)
 

@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.environment.drafts import candidates, draft_generator
 from simulator.environment.evidence import tool_returns
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.facts import Failed, Returned
 from simulator.journal import Journal
 from simulator.runtime import Simulation
-from simulator.runtime.answering import dispatcher
+from simulator.runtime.answering import dispatcher, draft_maker
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import breaks
@@ -423,8 +422,7 @@ def test_a_failure_leaves_the_other_evidence_or_says_why(
     if what == "the reader":
         monkeypatch.setattr(tool_returns, "load", fail)
     else:
-        monkeypatch.setattr(draft_generator, "best", fail)
-        monkeypatch.setattr(candidates, "best", fail)
+        monkeypatch.setattr(draft_maker, "best", fail)
     with going(agent_of([call("look", what="x")], tools=[look])) as sim:
         (request,) = tool_requests(sim)
         said = answered(sim)
