@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 
@@ -21,6 +23,7 @@ from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
     OWNER,
     QUERY_KEY,
+    AddFolder,
     ChooseAgent,
     ChosenAgent,
     LoadWithPlaceholders,
@@ -42,7 +45,7 @@ from app.server.owners import LOCAL
 from app.session import page_state
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import keep_unsent
-from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
+from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettingsError
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
 from simulator.agents.placeholder_credentials import load_with_placeholders
@@ -90,6 +93,8 @@ def start_page() -> None:
         agent_processes,
         partial(_python_of, agents),
         texts,
+        visitor().owner == LOCAL,
+        _failed("folder_problem"),
     )
     asked = start(shown)
     keep_unsent(texts)
@@ -105,10 +110,9 @@ def start_page() -> None:
 def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
     match asked:
         case ChooseAgent(name=name):
-            page_state.put("agent", name)
-            page_state.start_texts()[_AGENT] = name
-            page_state.put("problem", None)
-            st.rerun()
+            _choose(name)
+        case AddFolder(path=path):
+            _add_folder(agents, path)
         case TryAgain() | StopLoading() | LoadWithPlaceholders() | RestartProcess() | ChoosePython() as asked:
             _load_otherwise(agents, asked)
         case StartSession(form=form):
@@ -119,6 +123,27 @@ def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
             _open(script.agent, partial(_script, agents, script), "script_problem")
         case StartRecorded(form=recorded):
             _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
+
+
+def _choose(name: str) -> NoReturn:
+    page_state.put("agent", name)
+    page_state.start_texts()[_AGENT] = name
+    page_state.put("problem", None)
+    st.rerun()
+
+
+def _add_folder(agents: AgentCatalogue, path: str) -> None:
+    """List the agents of a folder, too, and choose its first one; say why where there is none."""
+    page_state.put("folder_problem", None)
+    before = {entry.name for entry in agents.entries()}
+    try:
+        if visitor().owner == LOCAL:
+            agents.add_folder(Path(path))
+    except (AgentLoadError, OSError, RuntimeError) as error:  # also a home folder that is not known
+        page_state.put("folder_problem", str(error))
+        st.rerun()
+    new = (entry.name for entry in agents.entries() if entry.name not in before)
+    _choose(next(new, page_state.start_texts().get(_AGENT, "")))
 
 
 def _say_what_is_missing() -> None:

@@ -78,6 +78,12 @@ class TryAgain(Value):
     """Load again what failed to load."""
 
 
+class AddFolder(Value):
+    """List the agents of another folder, too."""
+
+    path: str
+
+
 class StopLoading(Value):
     """Give up the import of an agent that takes long."""
 
@@ -116,6 +122,7 @@ class StartRecorded(Value):
 StartCommand: TypeAlias = (
     ChooseAgent
     | TryAgain
+    | AddFolder
     | StopLoading
     | LoadWithPlaceholders
     | RestartProcess
@@ -157,6 +164,8 @@ class ShownStart:
     processes: Callable[[], Sequence[AgentProcess]] = tuple
     pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None
     texts: DraftStore = field(default_factory=dict)
+    adds_folders: bool = False
+    folder_problem: str | None = None
 
 
 def start(shown: ShownStart) -> StartCommand | None:
@@ -191,10 +200,21 @@ def _agents(shown: ShownStart) -> StartCommand | None:
     if not entries:
         st.caption("No agents yet. Start the studio with a folder of agents:")
         st.code(literal(_line("--agents-dir", "path/to/agents")), language="bash")
-        return None
+        return _folder(shown)
     clicked = agent_list(entries, chosen.name if chosen else None, shown.slow, shown.pythons)
-    _own_agents()
-    return clicked
+    return _own_agents(shown) or clicked
+
+
+def _folder(shown: ShownStart) -> AddFolder | None:
+    """Draw where a folder is added, for who may run any program of this machine."""
+    if not shown.adds_folders:
+        return None
+    with st.form("add_folder_form", border=False):  # Enter in the field adds it
+        path = st.text_input("Folder with agents", key="folder_typed", placeholder="path/to/agents")
+        is_asked = st.form_submit_button("Add folder", key="add_folder", icon=":material/create_new_folder:")
+    if shown.folder_problem:
+        problem("The folder was not added.", shown.folder_problem)
+    return AddFolder(path=path.strip()) if is_asked and path.strip() else None
 
 
 def _line(*options: str) -> str:
@@ -202,15 +222,19 @@ def _line(*options: str) -> str:
     return studio_line(*options, "--port", str(st.get_option("server.port")))
 
 
-def _own_agents() -> None:
+def _own_agents(shown: ShownStart) -> AddFolder | None:
     """Say how to bring agents along, once somebody looks: what draws code is the largest part that a browser loads."""
     body = st.expander("Use your own agents", type="compact", key="own_agents", on_change="rerun")
     if not body.open:
-        return
+        return None
     with body:
+        asked = _folder(shown)
         st.caption(
-            "The folder of agents is chosen when the studio starts. Stop the studio, and start it with a folder in ADK's "
-            "layout, or with a Python file that lists `SimulatedAgentConfig` objects."
+            "An added folder is listed until the studio is closed. To list it each time, start the studio with a folder in "
+            "ADK's layout, or with a Python file that lists `SimulatedAgentConfig` objects."
+            if shown.adds_folders
+            else "The folder of agents is chosen when the studio starts. Its owner starts it with a folder in "
+            "ADK's layout, or with a Python file that lists `SimulatedAgentConfig` objects."
         )
         st.code(literal(_line("--agents-dir", "path/to/agents")), language="bash", wrap_lines=True)
         st.code(literal(_line("--agents", "my_agents.py")), language="bash", wrap_lines=True)
@@ -223,6 +247,7 @@ def _own_agents() -> None:
             language="bash",
             wrap_lines=True,
         )
+    return asked
 
 
 def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:

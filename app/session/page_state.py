@@ -65,6 +65,7 @@ Flag: TypeAlias = Literal[
     "exported",
     "fail_call",
     "faults_shown",
+    "folder_problem",
     "found",
     "go_to",
     "looked",

@@ -58,20 +58,23 @@ def words_of(entry: AgentEntry, settings: AgentSettings, others: Sequence[str] =
     match entry.source:
         case "demo":
             return AgentWords(words=entry.name, folder=DEMOS_DIR / entry.name)
-        case "folder" if settings.agents_dir is not None:
-            return _of_folder(entry, settings.agents_dir.absolute())
+        case "folder":
+            return _of_folder(entry, settings.agents_dir)
         case "file" if settings.agents_file is not None:
             return _of_file(entry, settings.agents_file, others)
     return None
 
 
-def _of_folder(entry: AgentEntry, agents_dir: Path) -> AgentWords:
+def _of_folder(entry: AgentEntry, agents_dir: Path | None) -> AgentWords:
     folder = Path(entry.location).absolute()
+    named = f"{folder.parent}#{folder.stem}"  # in a folder that was added
+    if agents_dir is not None and folder.is_relative_to(agents_dir.resolve()):
+        named = f"{agents_dir.absolute()}#{entry.name}"
     if not folder.is_dir():
-        return AgentWords(words=f"{agents_dir}#{entry.name}")
+        return AgentWords(words=named)
     loaded_by_adk = folder if (folder / "__init__.py").is_file() else None
     alone = any((folder / name).is_file() for name in ("agent.py", "root_agent.yaml"))
-    return AgentWords(words=str(folder) if alone else f"{agents_dir}#{entry.name}", folder=loaded_by_adk)
+    return AgentWords(words=str(folder) if alone else named, folder=loaded_by_adk)
 
 
 def _of_file(entry: AgentEntry, agents_file: str, others: Sequence[str]) -> AgentWords:

@@ -177,7 +177,7 @@ class _Found:
 
 
 class AgentCatalogue:
-    """All agents that the settings name: those of the folder, then those of the file, then the demo agents.
+    """All agents that the settings name: those of the folder, then those of the file, then the demo agents; then those of folders that were added.
 
     Listing imports no agent, save that a file of configs has to be run to know what it lists. Loading is done once
     for each agent, whichever thread asks first. A failure is an entry's `error`; the other agents work.
@@ -185,7 +185,8 @@ class AgentCatalogue:
 
     def __init__(self, settings: AgentSettings | None = None, elsewhere: Elsewhere | None = None) -> None:
         self.settings, self._elsewhere = settings or AgentSettings(), elsewhere
-        self._folder = AgentFolder(self.settings.agents_dir) if self.settings.agents_dir else None
+        self._folders = [AgentFolder(self.settings.agents_dir)] if self.settings.agents_dir else []
+        self._added: list[AgentFolder] = []
         self._file = self._file_anew()
         self._loaded: dict[tuple[str, str], AgentEntry] = {}
         self._sources: dict[tuple[str, str], str] = {}
@@ -237,6 +238,24 @@ class AgentCatalogue:
             self._loaded = {key: entry for key, entry in self._loaded.items() if entry.error is None}
             if self._file is not None and self._file.failed:
                 self._file = self._file_anew()
+
+    def add_folder(self, path: Path) -> None:
+        """List the agents of another folder, too, for as long as this process runs; a name that is taken stays with its agent.
+
+        Raises:
+            AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
+        """
+        folder = AgentFolder(path)
+        folder.names()
+        if folder.path not in {each.path for each in (*self._folders, *self._added)}:
+            self._added.append(folder)
+
+    def settings_for(self, place: Path) -> AgentSettings:
+        """Return the settings with which another process finds what lies in a place: the folder that was added, where it lies in one."""
+        known = (*self._folders, *self._added)
+        there = place.resolve()
+        around = next((each.path for each in known if there.is_relative_to(each.path.resolve())), None)
+        return replace(self.settings, agents_dir=around) if around else self.settings
 
     def place(self, name: str) -> Path | None:
         """Return the folder or file that holds an agent's code; None for a demo, and for a module.
@@ -373,15 +392,13 @@ class AgentCatalogue:
 
     def _found(self, *, waits: bool = True) -> Mapping[str, _Found]:
         """Find all agents; `waits` for a process that runs the file of configs."""
-        sources = (self._in_folder(), self._in_file(waits=waits), self._demos())
+        folders, added = (map(self._in_folder, each) for each in (self._folders, self._added))
+        sources = (*folders, self._in_file(waits=waits), self._demos(), *added)
         return {
             found.entry.name: found for found in _uniquely_named(one for source in sources for one in source)
         }
 
-    def _in_folder(self) -> Iterator[_Found]:
-        folder = self._folder
-        if folder is None:
-            return
+    def _in_folder(self, folder: AgentFolder) -> Iterator[_Found]:
         try:
             names = folder.names()
         except AgentLoadError as error:
@@ -415,7 +432,7 @@ class AgentCatalogue:
             yield _Found(entry, place.home, file.load(number), not isinstance(file, _FileHere))
 
     def _demos(self) -> Iterator[_Found]:
-        shown_as_folder = self._folder is not None and _is_demos_folder(self._folder.path)
+        shown_as_folder = any(_is_demos_folder(folder.path) for folder in self._folders)
         if self.settings.demos and not shown_as_folder:
             for name, demo in DEMOS.items():
                 entry = AgentEntry(

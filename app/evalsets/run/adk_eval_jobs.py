@@ -72,7 +72,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
         eval_set=workspace.eval_set,
-        agent=place_of(entry, config, agents.settings),
+        agent=place_of(entry, config, agents.settings_for(Path(entry.location))),
         cases=choice.cases,
         config=document,
         environment=recording_of(workspace.eval_set) if choice.hermetic else None,

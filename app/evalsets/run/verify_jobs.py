@@ -102,7 +102,7 @@ def commands_of(asked: VerifyOptions, cases: Sequence[CaseResult]) -> str:
     agents = catalogue()
     request = VerifyRequest(
         eval_set=asked.eval_set,
-        agents_dir=agents.settings.agents_dir,
+        agents_dir=agents.settings_for(asked.eval_set).agents_dir,
         cases=asked.cases,
         runs=asked.runs,
         models=models,
@@ -129,14 +129,14 @@ def verifying(asked: VerifyOptions) -> VerifyJob:
         executor = None
         if of_server.LOADS_NONE_HERE and not asked.agent:
             # Each case names its agent: processes find them, and this one imports none.
-            settings = agents.settings
+            settings = agents.settings_for(asked.eval_set)
             python = settings.python or interpreter_for(asked.eval_set, None, settings.agents_dir)
             executor = kernels_with(python or Path(sys.executable), os.cpu_count() or 1, asked.models)
         try:
             return verify(
                 asked.eval_set,
                 agent=agents.config_of_now(asked.agent) if asked.agent else None,
-                agents_dir=agents.settings.agents_dir,
+                agents_dir=agents.settings_for(asked.eval_set).agents_dir,
                 cases=asked.cases,
                 runs=asked.runs,
                 models=asked.models,

@@ -313,6 +313,36 @@ def test_what_is_missing_is_told_with_the_commands_for_own_agents(options: pytes
     assert not tab.has("start_session")
 
 
+def test_a_folder_of_agents_is_added_while_the_studio_runs(
+    own_agents: Path, options: pytest.MonkeyPatch
+) -> None:
+    """By its path, from where the studio was started or from the home folder; a folder without agents is told, and each is listed once.
+
+    Its first agent is chosen and plays. On a server that several people use there is no such field.
+    """
+    (own_agents / "none").mkdir()
+    options.setattr(sys, "argv", ["main.py", "--agents-dir", str(own_agents / "none")])
+    options.chdir(own_agents)
+    options.setenv("HOME", str(own_agents))
+    tab = Tab().unfold("own_agents")
+    before = catalogue().names()
+    tab.fill("folder_typed", "gone").click("add_folder")
+    assert f"the agents folder {own_agents / 'gone'} does not exist" in tab.literal
+    for typed in (".", "~"):
+        tab.fill("folder_typed", typed).click("add_folder")
+        assert catalogue().names() == (*before, "asker", "broken")
+    assert "does not exist" not in tab.literal
+    catalogue().load("asker")
+    tab.run().fill(QUERY_KEY, "Who is Ada?").click("start_session").run()
+    (live,) = registry().newest_first()
+    assert live.simulation.session.app_name == "asker"
+    assert catalogue().settings_for(own_agents / "asker").agents_dir == own_agents
+    options.setenv("GOLDEN_TRACE_PEOPLE", "browser")
+    other = Tab().unfold("own_agents")
+    assert other.app.code
+    assert not other.has("folder_typed")
+
+
 @pytest.fixture
 def playing(start: Tab) -> Tab:
     """A session of the order desk that waits for an answer."""
