@@ -49,6 +49,7 @@ class ExportForm(Value):
     path: str
     replaces: bool = False
     keeps_edits: bool = True
+    note: str = ""
 
 
 class ExportResult(Value):
@@ -304,6 +305,7 @@ def write(
             converted_copy=str(written.converted_copy) if written.converted_copy else None,
         ),
         environment,
+        chosen.note.strip(),
     )
 
 
@@ -364,18 +366,22 @@ def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.Ev
     return writer, case
 
 
-def _recorded(
+def _recorded(  # noqa: PLR0917 - what was played, what was written of it, and what is not yet
     session: SimulationSession,
     config: SimulatedAgentConfig,
     facts: Iterable[Fact],
     written: ExportResult,
     environment: Path | None,
+    note: str,
 ) -> ExportResult:
-    """Write the environment of a case that is written, where it is not yet; where that cannot be, say why: the case is there all the same."""
+    """Write the environment of a case that is written, where it is not yet, and its note; where that cannot be, say why: the case is there all the same."""
+    from evalset.editing.golden_writing import note_case  # noqa: PLC0415 - importing ADK takes a second
     from evalset.recorded.recording_export import record  # noqa: PLC0415 - importing ADK takes a second
 
     try:
         environment = environment or record(written.path, written.eval_id, session, facts, config.root_agent)
+        if note:
+            note_case(Path(written.path), written.eval_id, note)
     except (ValueError, OSError) as error:  # a RecordedEnvironmentError
         return written.model_copy(update={"unrecorded": str(error)})
     lines = _replay_lines(session.app_name, environment, config)

@@ -391,6 +391,7 @@ def fields(kept: KeptInputs, default_path: str) -> ExportForm:
         eval_id=str(kept.value("export_eval_id", "") or ""),
         path=str(kept.value("export_path", default_path) or ""),
         keeps_edits=bool(kept.value("export_keep_edits", initial=True)),
+        note=str(kept.value("export_note", "") or ""),
     )
 
 
@@ -483,6 +484,15 @@ def _ways(
                 "the user.",
                 icon=":material/ac_unit:",
             )
+    _destination(kept, chosen, shown, may_write=may_write)
+    asked = _buttons(kept, chosen, shown, may_write=may_write)
+    dataset = dataset_export(kept, shown.dataset, may_write=may_write) if shown.dataset is not None else None
+    script_export(kept, chosen.eval_id, shown.script)
+    return asked or dataset
+
+
+def _destination(kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> None:
+    """Draw the fields that say what is written, and where."""
     st.segmented_control(
         "Step format",
         list(_FORMS),
@@ -500,25 +510,30 @@ def _ways(
             help="Created if it does not exist. Other cases in it stay unchanged",
         )
     with place():
+        if may_write and not _is_done(chosen, shown):
+            st.text_input(
+                "Note",
+                key=kept.widget("export_note", ""),
+                help="Stored next to the eval set. A case that you replace keeps its note if this is empty",
+            )
+    with place():
         if may_write and is_among_data(chosen.path):
             st.caption(
                 "Eval sets of the demo agents are stored in your data folder. Any other path works too."
             )
-    asked = _buttons(kept, chosen, shown, may_write=may_write)
-    dataset = dataset_export(kept, shown.dataset, may_write=may_write) if shown.dataset is not None else None
-    script_export(kept, chosen.eval_id, shown.script)
-    return asked or dataset
+
+
+def _is_done(chosen: ExportForm, shown: ExportView) -> bool:
+    """Return whether the case is where it is to be written."""
+    there = (chosen.eval_id, whole_path(chosen.path))
+    written = shown.written
+    return written is not None and (written.eval_id, written.path) == there and not shown.is_own
 
 
 def _buttons(
     kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may_write: bool
 ) -> ExportCommand | None:
-    result = shown.result
-    done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
-        chosen.eval_id,
-        whole_path(chosen.path),
-    )
-    done = done and not shown.is_own
+    result, done = shown.result, _is_done(chosen, shown)
     with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
         cannot = result is None or result.misread is not None
         replace = shown.is_own and may_write and _replace(is_main=True, cannot=cannot)

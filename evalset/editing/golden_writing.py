@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
-from evalset.editing.case_edits import ReplaceCase
+from evalset.editing.case_edits import NoteCase, ReplaceCase
 from evalset.editing.case_parts import Case, EditError, field, put, turns_of
 from evalset.editing.hand_edits import HandEdit, carried_over, hand_edits
 from evalset.editing.opened_set import open_set
@@ -185,6 +185,19 @@ def replace_case(
     if saved.trouble:
         raise EvalSetError(opened.path, f"written, but its recorded environment was not: {saved.trouble}")
     return saved
+
+
+def note_case(eval_set: Path, eval_id: str, text: str) -> None:
+    """Note something of a case of a set, next to the set; its tags stay.
+
+    Raises:
+        EvalSetError: The file or its recorded environment cannot be read or written.
+    """
+    opened = open_set(eval_set)
+    work = SetWork(opened, open_beside(opened.path))
+    work.apply(NoteCase(case=eval_id, text=text, tags=work.note(eval_id).tags))
+    if trouble := save(work).trouble:
+        raise EvalSetError(opened.path, f"written, but its note was not: {trouble}")
 
 
 def _replaced(before: Case, now: Case) -> Case:

@@ -24,6 +24,7 @@ from app.live.live_sessions import LiveSession
 from app.session.shell_texts import words_of
 from evalset import import_cases
 from evalset.cli.shell_lines import AgentWords
+from evalset.editing.recording_beside import open_beside
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
@@ -143,10 +144,11 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     other = tmp_path / "other" / "set.evalset.json"
     tab.choose("export_form_export", "invocation_events")
     tab.fill("export_path_export", str(other))
-    tab.fill("export_eval_id_export", "my_case")
+    tab.fill("export_eval_id_export", "my_case").fill("export_note_", "Late.")
     assert tab.run().click("export_write").keys("export_done")
     (case,) = load_eval_set_from_file(str(other), "set").eval_cases
     assert case.eval_id == "my_case"
+    assert open_beside(other).notes["my_case"].text == "Late."
     assert type(case.conversation[0].intermediate_data).__name__ == "InvocationEvents"  # type: ignore[index] # it has one
     tab.fill("export_path_export", str(target.parent)).run().click("export_write")
     assert tab.app.error
@@ -169,7 +171,10 @@ def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(tab: Tab, t
 
 
 def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSession, target: Path) -> None:
-    """The page says that the id is taken, and offers to replace that case; another id takes the offer away."""
+    """The page says that the id is taken, and offers to replace that case; another id takes the offer away.
+
+    What is noted on the page is the note of the case, next to its set.
+    """
     written(live, target, "same")
     tab.fill("export_eval_id_export", "same").run()
     tab.click("export_write")
@@ -177,9 +182,11 @@ def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSessi
     tab.fill("export_eval_id_export", "another").run()
     assert not tab.has("export_replace")
     tab.fill("export_eval_id_export", "same").run()
-    tab.click("export_replace")
+    tab.fill("export_note_", "The **order** is late.").click("export_replace")
     (case,) = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
     assert case.eval_id == "same"
+    assert open_beside(target).notes["same"].text == "The **order** is late."
+    assert tab.keys("export_note_") == []
     assert not tab.app.error
     assert tab.app.button(key="export_write").disabled
 
