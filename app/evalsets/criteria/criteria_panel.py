@@ -68,6 +68,7 @@ def criteria_editor(
         _kept(workspace)
         st.space("stretch")
         side = views("Criteria: view", SIDES, "criteria_side")
+    st.caption("For `adk eval` and `golden-trace eval`. Verify has its own options.")
     if draft.problem:
         problem("Loading or saving the criteria failed.", draft.problem)
     document = draft.document

@@ -233,7 +233,19 @@ def _criteria(workspace: Workspace, match: str) -> Criteria:
 
 
 def _criteria_of_set(workspace: Workspace, response: float | None) -> None:
-    """Say what the criteria next to the set ask, where Verify asks something else."""
+    """Say which criteria count here, with the way to those next to the set, and what those ask where Verify asks something else."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="verify_counts"):
+        st.caption(
+            "Verify uses these options. `adk eval` and `golden-trace eval` use the criteria of the set.",
+            width="content",
+        )
+        st.button(
+            "Show criteria",
+            key=key_of(workspace, "verify_to_criteria"),
+            type="tertiary",
+            on_click=_show_criteria,
+            args=(workspace,),
+        )
     try:
         document = read_document(load(config_of(workspace.eval_set)) or "{}")
     except ConfigError:  # the editor of the criteria says why
@@ -241,14 +253,17 @@ def _criteria_of_set(workspace: Workspace, response: float | None) -> None:
     theirs = {name: threshold(document, name) for name in criteria_in(document)}
     if theirs and theirs != {TRAJECTORY: 1.0, RESPONSE: response}:
         st.caption(
-            "`adk eval` and `golden-trace eval` use the criteria in `test_config.json` next to this set. Verify uses the options above. "
-            "`golden-trace verify --config test_config.json` uses the file, too:"
+            "The criteria in `test_config.json` next to this set differ. `golden-trace verify --config test_config.json` uses them, too:"
         )
         st.text(
             literal(
                 ", ".join(f"{name} {'' if least is None else f'{least:g}'}" for name, least in theirs.items())
             )
         )
+
+
+def _show_criteria(workspace: Workspace) -> None:
+    workspace.options["engine"] = "adk eval"
 
 
 def _run(workspace: Workspace, asked: VerifyOptions, facts: SetFacts, job: Job[Verification] | None) -> None:

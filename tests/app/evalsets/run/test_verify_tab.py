@@ -262,7 +262,7 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
 
 
 def test_other_criteria_next_to_the_set_are_named_where_verify_has_its_own(eval_set: Changed) -> None:
-    """They are those of `adk eval`; what asks the same, or cannot be read, is not named."""
+    """They are those of `adk eval`, to which a button leads; what asks the same, or cannot be read, is not named."""
     path = eval_set()
     config, same = path.with_name("test_config.json"), "response_match_score 0.8"
     asked = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.5}
@@ -274,6 +274,9 @@ def test_other_criteria_next_to_the_set_are_named_where_verify_has_its_own(eval_
     assert same not in tab.literal
     tab.fill("verify_response_", 0.6)
     assert same in tab.run().literal
+    tab.click(tab.key("verify_to_criteria_"))
+    assert tab.keys("adk_run_")
+    assert not tab.keys("verify_go_")
 
 
 def test_without_a_whole_recording_there_is_nothing_to_replay(
