@@ -300,7 +300,7 @@ def _exchange(scene: SetContext) -> SetCommand | None:
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
     "Run": _run,
-    "Runs": _runs,
+    "Kept runs": _runs,
     "Doctor": _doctor,
     "Import & export": _exchange,
 }

@@ -166,7 +166,7 @@ def _of_a_set(studio: Studio, take: Take) -> None:
     studio.rest()
     take("verify", studio)
     studio.click("verify_keep")
-    studio.choose("set_tab", "Runs")
+    studio.choose("set_tab", "Kept runs")
     studio.like("runs_folder").first.wait_for()
     take("", studio)
 

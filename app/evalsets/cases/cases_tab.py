@@ -37,8 +37,13 @@ _LOW = 12
 
 _MOST_OPTIONS = 200
 _START = "case_"
-_IN_ADDRESS: Any = {"label_visibility": "collapsed", "persist_state": "session", "bind": "query-params"}
-"""Of each filter: a copied link keeps what was chosen."""
+_IN_ADDRESS: Any = {
+    "label_visibility": "collapsed",
+    "persist_state": "session",
+    "bind": "query-params",
+    "width": 210,
+}
+"""Of each filter: a copied link keeps what was chosen, and none pushes others off its line."""
 
 
 def cases_tab(scene: SetContext) -> SetCommand | None:

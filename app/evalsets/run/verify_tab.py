@@ -430,7 +430,7 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
             key=key_of(workspace, "verify_keep"),
             icon=":material/bookmark_add:",
             disabled=workspace.notes.get("verify_kept") == str(id(verification)),
-            help="Keeps the results next to the set. The tab Runs compares kept runs",
+            help="Keeps the results next to the set. The tab Kept runs compares them",
         ):
             _keep(workspace, verification)
         st.download_button(
@@ -477,7 +477,7 @@ def _keep(workspace: Workspace, verification: Verification) -> None:
     except KeptRunError as error:
         workspace.notes["verify"] = str(error)
     else:
-        workspace.notes["verify_done"] = "The run is kept. The tab Runs compares it with others."
+        workspace.notes["verify_done"] = "The run is kept. The tab Kept runs compares it with others."
         workspace.notes["verify_kept"] = str(id(verification))
     st.rerun()
 

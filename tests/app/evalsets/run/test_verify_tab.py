@@ -149,7 +149,7 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert kept.run is not None
     assert [(case.passed, case.runs) for case in kept.run.cases] == [(2, 2), (2, 2)]
     assert not kept.run.is_partial
-    assert list(again.choose("set_tab", "Runs").app.dataframe[0].value["results"]) == ["2 passed"]
+    assert list(again.choose("set_tab", "Kept runs").app.dataframe[0].value["results"]) == ["2 passed"]
     tab.choose(tab.key("engine_"), "adk eval")
     assert not tab.keys("verify_go")
     assert badges(tab) == ["2 ✓ passed"]
