@@ -6,10 +6,11 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from app.live.session_store import server_store
 from app.live.unsent_texts import UnsentTexts
@@ -25,6 +26,7 @@ MOST_OPENED = 6
 MOST_BYTES = 600_000_000
 """So much do the sets hold that people have open; those in which nothing waits to be saved are let go of first."""
 
+Written = TypeVar("Written")
 _HOLDER = "golden_trace_studio_sets"
 
 
@@ -127,6 +129,17 @@ class EditedSets:
         put()
         if work is not None and goes_on:
             work.beside_identity = identity_at(work.beside.path)
+
+    def write(self, owner: str, path: Path, put: Callable[[], Written]) -> Written:
+        """Write a set in another way than by a save. Somebody's work on it goes on, and what was written can be undone there."""
+        with self._lock:
+            edited = self._desks.get((owner, str(path)))
+            goes_on = edited is not None and not edited.work.is_changed and not self._is_stale(edited)
+        written = put()
+        with self._lock, suppress(ValueError, OSError):  # the set is opened anew then
+            if edited is not None and goes_on:
+                edited.work.follow(SetWork(*self._open(path)))
+        return written
 
     def put(self, owner: str, path: Path, work: SetWork) -> None:
         """Put another work in the place of somebody's."""

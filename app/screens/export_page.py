@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 from pydantic import JsonValue
 
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import only_set
 from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import EXPORTED, workspaces
@@ -276,7 +277,8 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
         with st.spinner("Writing the case"):
             check_destination(form.path, live)
             facts = [fact for _, fact in live.simulation.journal.path(head)]
-            written = write(session, live.config, form, head, facts)
+            put = partial(write, session, live.config, form, head, facts)
+            written = edited_sets().write(live.owner, Path(whole_path(form.path)), put)
     except ValueError as error:  # an error of evalset: it names the file and the place
         page_state.put("unwritten", str(error))
         page_state.put("taken", [form.path, form.eval_id] if isinstance(error, CaseTakenError) else None)

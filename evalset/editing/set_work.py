@@ -336,6 +336,23 @@ class SetWork:
                 self.apply(edit)
             self._at = max(0, min(at, len(self._edits)))
 
+    def follow(self, theirs: SetWork) -> None:
+        """Take what stands in the files now as edits that can be undone; nothing where they cannot say all of it."""
+        with self._lock:
+            at, order = self._at, self.state.order
+            for key in order if theirs.state.order == order else ():
+                now, before = theirs.held(key), self.held(key)
+                if now[:2] != before[:2]:
+                    words = "Change the case in the file"
+                    self.apply(ReplaceCase(case=key, value=now.case, recorded=now.recorded, words=words))
+                if now.note != self.note(key):
+                    self.apply(NoteCase(case=key, text=now.note.text, tags=now.note.tags))
+            if theirs.state.order == order and all(theirs.held(key) == self.held(key) for key in order):
+                files = (theirs.identity, theirs.beside_identity, theirs.reviews_identity)
+                self.take_saved(self.state, *files)
+            else:
+                self._at = at
+
     def take_saved(self, state: State, identity: object, beside: object, reviews: object) -> None:
         """Note that a state stands in the files now, which have these identities."""
         with self._lock:

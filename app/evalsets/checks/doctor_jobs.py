@@ -94,7 +94,11 @@ def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
 
 
 def written(
-    ward: Ward, what: Sequence[str] | Migration, shown: Changes, done: Callable[[], None]
+    ward: Ward,
+    what: Sequence[str] | Migration,
+    shown: Changes,
+    done: Callable[[], None],
+    put: Callable[[Callable[[], Changes]], Changes],
 ) -> Job[Changes]:
     """Begin to fix or to migrate, as it was shown; a file that is another one by now is left alone, and so are all others.
 
@@ -103,6 +107,7 @@ def written(
         what: As for `previewed`.
         shown: What was shown.
         done: Called when it is over.
+        put: Calls what writes the files.
     """
 
     def work(report: Report, _: Event) -> Changes:
@@ -115,8 +120,8 @@ def written(
                     )
             agents = _agents(ward)
             if isinstance(what, Sequence):
-                return mend(ward.paths, agents=agents, portable=ward.portable, codes=what)
-            return migrate(ward.paths, what, agents=agents)
+                return put(lambda: mend(ward.paths, agents=agents, portable=ward.portable, codes=what))
+            return put(lambda: migrate(ward.paths, what, agents=agents))
         finally:
             done()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
@@ -27,6 +28,7 @@ from app.evalsets.checks.doctor_jobs import (
 from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
 from app.evalsets.choices_panel import agent_choice, followed_key, keep_option, key_of, option_key
 from app.evalsets.download_panel import csv_button
+from app.evalsets.open_sets import edited_sets
 from app.evalsets.seen_sets import writes_here
 from app.evalsets.set_facts import SetFacts
 from app.evalsets.stale_result_panel import out_of_date
@@ -207,7 +209,8 @@ def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -
 
     def write() -> None:
         if job.result is not None:
-            _start(workspace, written(ward, asked, job.result, workspace.wrote), "written")
+            put = partial(edited_sets().write, workspace.owner, workspace.eval_set)
+            _start(workspace, written(ward, asked, job.result, workspace.wrote, put), "written")
 
     workspace.agreed = write
     _start(workspace, job, kind)

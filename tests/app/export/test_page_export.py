@@ -191,6 +191,24 @@ def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSessi
     assert tab.app.button(key="export_write").disabled
 
 
+def test_a_replaced_case_is_restored_on_the_page_of_its_set(
+    tab: Tab, live: LiveSession, target: Path
+) -> None:
+    """Where the set was open: nothing is left to save there, and an undo restores the case, with what was edited in it."""
+    written(live, target, "same")
+    whole = json.loads(target.read_text())
+    whole["eval_cases"][0]["conversation"][0]["final_response"]["parts"][0]["text"] = "Edited."
+    target.write_text(json.dumps(whole))
+    of_set = Tab(page="sets", set=str(target))
+    tab.fill("export_eval_id_export", "same").run().click("export_write")
+    tab.app.checkbox(key="export_keep_edits_export").uncheck()
+    tab.run().click("export_replace")
+    assert json.loads(target.read_text()) != whole
+    assert of_set.run().app.button(key="set_save").disabled
+    of_set.click("set_undo").click("set_save").click("save_set")
+    assert json.loads(target.read_text()) == whole
+
+
 def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path) -> None:
     """Its last result, its commands and its id are there again, and nothing is written twice.
 

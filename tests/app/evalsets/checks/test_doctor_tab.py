@@ -19,6 +19,8 @@ from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.cli.doctor_command import _migration, _parser
 from evalset.doctor import DroppedArgument, Finding, Migration, RenamedArgument, SetArgument
+from evalset.editing.case_edits import SetValue
+from evalset.editing.set_saving import save
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
@@ -83,11 +85,14 @@ def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
 
 
 def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
-    """The doctor misses the tool; lines say what became of it; a line that says nothing is named."""
+    """The doctor misses the tool; lines say what became of it; a line that says nothing is named. It can be undone where the set is open, as the edits before it."""
     text = eval_set.read_text()
     eval_set.write_text(text.replace('"add"', '"sum_up"'))
     tab = opened(eval_set)
     assert any("sum_up" in meaning for meaning in findings(tab))
+    work = edited_sets().of(tab.workspace.owner, eval_set).work
+    work.apply(SetValue(case=work.rows()[0].key, where=("creation_timestamp",), value=7.0))
+    save(work)
     tab.fill("doctor_lines", "tool sum_up -> add").click(tab.key("doctor_migrate"))
     assert "line 1" in tab.literal
     tab.fill("doctor_lines", "--rename-tool sum_up=add").click(tab.key("doctor_migrate"))
@@ -95,8 +100,15 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     tab.unfold("doctor_diff_0")
     assert re.search(r'^\+ +"name": "add"', tab.literal, re.MULTILINE)
     settled(tab.click(tab.key("doctor_write")))
-    assert json.loads(eval_set.read_text()) == json.loads(text)
+    expected = json.loads(text)
+    expected["eval_cases"][0]["creation_timestamp"] = 7.0
+    assert json.loads(eval_set.read_text()) == expected
     assert flaws(tab) == []
+    assert edited_sets().of(tab.workspace.owner, eval_set).work is work
+    assert not work.is_changed
+    while work.undo():
+        save(work)
+    assert eval_set.read_text() == text.replace('"add"', '"sum_up"')
 
 
 def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: Path) -> None:
