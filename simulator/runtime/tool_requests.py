@@ -99,12 +99,10 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
         drafts, ready = on_loop(lambda: moment.drafting().offered(asked(), draw))
         return {"candidates": ready, **draft(drafts)}
 
-    return {
-        **dict.fromkeys(
-            ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects"), draft
-        ),
-        "candidates": candidates,
-    }
+    return {**dict.fromkeys(_DRAFT, draft), "candidates": candidates}
+
+
+_DRAFT = ("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies", "draft_effects")
 
 
 class KnowledgeSnapshot:
