@@ -140,8 +140,8 @@ def in_old_turn(turn: JsonNode) -> Iterator[ToolPlace]:
 
 
 def calls_in_recorded_turn(turn: JsonNode) -> Iterator[ToolPlace]:
-    """Yield the calls of one turn of a recorded environment that tools answered, or that were rejected."""
-    for name in ("calls", "rejected"):
+    """Yield the calls of one turn of a recorded environment that tools or their agents answered, or that were rejected."""
+    for name in ("calls", "rejected", "agents"):
         for call in turn.items(name):
             yield ToolPlace(call, call.field("tool"), call.field("arguments"), call.text("id"), "call")
 

@@ -242,9 +242,9 @@ class _Course:
     def _recorded(self, case: JsonNode) -> Iterator[Edit]:
         for turn in turns_of(case):
             for place in in_recorded_turn(turn):
-                in_file = "arguments" if place.at.path[-2] in {"calls", "rejected"} else "args"
+                in_file = "arguments" if place.at.path[-2] in {"calls", "rejected", "agents"} else "args"
                 yield from self._at(place, in_file)
-            for name in ("calls", "rejected", "models", "code"):
+            for name in ("calls", "rejected", "models", "code", "agents"):
                 for asked in turn.items(name):
                     for outer in asked.items("within"):
                         yield from self._renamed(outer)

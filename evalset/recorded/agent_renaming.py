@@ -41,6 +41,7 @@ _INSIDE = frozenset(
             "turns",
             "calls",
             "rejected",
+            "agents",
             "models",
             "code",
             "inputs",

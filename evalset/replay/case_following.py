@@ -108,8 +108,9 @@ class CaseFollowed:
         return not entered and any(call.tool == tool for turn in turns for call in turn.calls)
 
     def answers_agent(self, tool: str) -> bool:
-        """Return whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
-        return any(call.tool == tool for turn in self.case.turns for call in turn.calls)
+        """Return whether it is recorded what came of a call of an agent tool: an answer of a rule or a player, or that its agent ran."""
+        names = {call.tool for turn in self.case.turns for call in turn.calls}
+        return tool in names or any(run.tool == tool for turn in self.case.turns for run in turn.agents)
 
     def agent_runs(self, asked: IncomingCall) -> RecordedAgentRun | None:
         """Use up the recorded run of an agent tool's agent that is the next for a call; None where the call was answered in its place.

@@ -228,6 +228,7 @@ class HermeticEnvironment(BasePlugin):
         missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
         made: The calls that were answered though they were not recorded, each with its author.
         refused: The recorded calls that the agent's tools do not accept any more, in sentences.
+        ran: The calls of agent tools whose agents ran, each with its turn, where what came of such calls is recorded.
         otherwise: What the agent does otherwise than its recording though its golden does not tell it, as `no longer asks for confirmation of note`.
         unlisted: The tool sets that could not say which tools they have, in sentences.
         restores_state: Whether sessions get the state that they lack.
@@ -258,6 +259,7 @@ class HermeticEnvironment(BasePlugin):
         self.made: list[MadeAnswer] = []
         self.refused: list[str] = []
         self.otherwise: list[str] = []
+        self.ran: list[tuple[int, IncomingCall]] = []
         self.unlisted: dict[str, None] = {}
         self.untold: dict[str, None] = {}
         self._answers = _Answers(self)
@@ -285,19 +287,24 @@ class HermeticEnvironment(BasePlugin):
 
     @staticmethod
     def answers_agent_tool(replayed: SessionReplay, tool_name: str) -> bool:
-        """Return whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
+        """Return whether it is recorded what came of the calls of a tool that is an agent: what was imported, what a rule or a player said in its place, or that it ran."""
         with replayed.lock:
             followed = replayed.followed.nearest if replayed.followed else None
         return followed is not None and followed.answers_agent(tool_name)
 
-    @staticmethod
-    def runs_agent(replayed: SessionReplay, question: EnvironmentCall) -> tuple[bool, RecordedCall | None]:
+    def runs_agent(
+        self, replayed: SessionReplay, question: EnvironmentCall
+    ) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
         with replayed.lock:
             followed = replayed.followed
             asked = IncomingCall(question.name, question.arguments, within())
             by_itself = not has_own_code(question.tool)
-            return followed.agent_runs(asked, by_itself=by_itself) if followed else (by_itself, None)
+            if followed is None:
+                return by_itself, None
+            runs, told = followed.agent_runs(asked, by_itself=by_itself)
+            self.ran += [(followed.turn, asked)] if runs else []
+            return runs, told
 
     # ------------------------------------------------------------ which case
 

@@ -85,9 +85,11 @@ class CaseReplay(NamedTuple):
     unasked: str = ""
     inner: tuple[tuple[int, IncomingCall], ...] = ()
     otherwise: str = ""
+    ran: tuple[tuple[int, IncomingCall], ...] = ()
     """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments;
     `refused_calls` says which calls the agent's tools do not accept any more, `unasked` why a model could not be asked, a tool set not listed, or what an imported trace does not tell; `inner` holds the
-    calls inside of agent tools, `otherwise` what the agent does otherwise than recorded though no golden tells it."""
+    calls inside of agent tools, `otherwise` what the agent does otherwise than recorded though no golden tells it, `ran` the calls of agent tools as
+    they came to their agents."""
 
 
 class ReplayOptions(NamedTuple):
@@ -132,6 +134,7 @@ async def replayed(
         unasked=_unasked(replay.environment, config),
         inner=tuple(replay.environment.inner),
         otherwise="".join(replay.environment.otherwise[:1]),
+        ran=tuple(replay.environment.ran),
     )
 
 

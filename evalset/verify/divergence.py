@@ -281,19 +281,24 @@ def inner_divergence(
     recorded: RecordedCase,
     golden: Sequence[Sequence[Step]],
     made: Sequence[Sequence[IncomingCall]],
+    ran: Sequence[Sequence[IncomingCall]],
     criteria: Criteria,
 ) -> Divergence | None:
-    """Return the first call inside of an agent tool that was not made as recorded, at the step of the agent tool's call.
+    """Return the first call that was not made as recorded inside of an agent tool, or on the way into one, at the step of the agent tool's call.
 
     Args:
         recorded: What is recorded of the case.
         golden: The golden's steps, turn by turn.
         made: The calls inside of agent tools that the run made, by the turns that it came to.
+        ran: The calls of agent tools as they came to their agents, by the same turns.
         criteria: How calls are compared.
     """
     if criteria.trajectory is None:
         return None
-    for number, (turn, ours) in enumerate(zip(recorded.turns, made, strict=False)):
+    for number, (turn, ours, came) in enumerate(zip(recorded.turns, made, ran, strict=False)):
+        steps = golden[number] if number < len(golden) else ()
+        if (changed := _changed_on_the_way(turn, came, recorded, criteria)) is not None:
+            return _inner(number, steps, *changed)
         theirs = _recorded_inside(turn)
         for within in dict.fromkeys(call.within for call in (*theirs, *ours)):
             pair = _apart(
@@ -303,7 +308,25 @@ def inner_divergence(
                 criteria,
             )
             if pair is not None:
-                return _inner(number, golden[number] if number < len(golden) else (), *pair)
+                return _inner(number, steps, *pair)
+    return None
+
+
+def _changed_on_the_way(
+    turn: RecordedTurn, came: Sequence[IncomingCall], recorded: RecordedCase, criteria: Criteria
+) -> tuple[IncomingCall, IncomingCall] | None:
+    """Return a recorded call that came to the agent of an agent tool, beside the one that came with other arguments: a callback may change them.
+
+    Nothing of a turn whose golden was edited: the arguments were recorded before that.
+    """
+    ran = [] if turn.original else [IncomingCall(run.tool, run.arguments, run.within) for run in turn.agents]
+    for place in dict.fromkeys((run.tool, run.within) for run in ran):
+        theirs, ours = (
+            [call for call in calls if (call.tool, call.within) == place] for calls in (ran, came)
+        )
+        missing, new = _apart(theirs, ours, recorded, criteria) or (None, None)
+        if missing is not None and new is not None:
+            return missing, new
     return None
 
 
@@ -359,7 +382,8 @@ def _apart(
 def _inner(
     turn: int, golden: Sequence[Step], missing: IncomingCall | None, new: IncomingCall | None
 ) -> Divergence:
-    outer = (missing or new or IncomingCall("", {})).within[:1]
+    first = missing or new or IncomingCall("", {})
+    outer = (*first.within, first.tool)[:1]
     calls = (place for place, step in enumerate(golden) if step.kind == "call" and (step.tool,) == outer)
     is_same_tool = missing is not None and new is not None and missing.tool == new.tool
     return Divergence(

@@ -165,7 +165,7 @@ async def _verdict(
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
         doctor=each.doctor,
-        otherwise=replay.otherwise,
+        otherwise=replay.otherwise or _on_the_way(divergence, compared.inner),
         raised="" if replay.unrecorded else replay.error,
         written=written_turns(each.recorded) if models == "real" else frozenset(),
         recording=tuple(
@@ -176,6 +176,13 @@ async def _verdict(
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, with_state, evidence, why, is_whole=is_whole, blame=blame)
     return judgement, told_edits(blame)
+
+
+def _on_the_way(divergence: Divergence, inner: Divergence | None) -> str:
+    """Say that a call came to the agent of an agent tool with other arguments, where that is the divergence; empty where it is not."""
+    first = divergence.pairs[0].golden
+    is_on_the_way = divergence is inner and first is not None and not first.within
+    return f"runs {first.tool} with different arguments" if first and is_on_the_way else ""
 
 
 async def _blame(failed: FailedRun, again: Again) -> Blame | None:
@@ -248,7 +255,8 @@ def _inner_difference(each: ReadyCase, replay: CaseReplay, criteria: Criteria) -
         [*(call for at, call in replay.inner if at == place), *agents_inside(turn, models)]
         for place, (turn, models) in enumerate(zip(each.recorded.turns, replay.models, strict=False))
     ]
-    return inner_divergence(each.recorded, golden_steps(each), made, criteria)
+    ran = [[call for at, call in replay.ran if at == place] for place in range(len(made))]
+    return inner_divergence(each.recorded, golden_steps(each), made, ran, criteria)
 
 
 def _inner_check(

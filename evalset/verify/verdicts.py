@@ -404,7 +404,7 @@ def _agent(
     done = evidence.otherwise or ("ends with an error" if has_stopped else does(divergence))
     verdict, unsure = _of_the_agent(divergence, evidence)
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)
-    if is_whole and not is_inner:
+    if is_whole and not (is_inner or evidence.otherwise):
         sentence = f"The agent {done}. {unsure}If this is intended, accept it as the new golden. Otherwise fix the agent."
         return _Judgement(verdict, "accept", sentence, told)
     ended = "" if is_whole else ", and the replay cannot continue from there"

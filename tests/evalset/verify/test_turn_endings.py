@@ -517,3 +517,39 @@ def test_an_agent_that_no_longer_runs_inside_of_an_agent_tool_is_a_divergence(
             "cases"
         ]
         assert "does not call critic inside inner" in case["runs"][0]["divergence"]["sentence"]
+
+
+ON_THE_WAY = """
+def changes(tool, args, tool_context):
+    args["request"] = args["request"].upper()
+
+
+inner = LlmAgent(name="inner", model="gemini-2.5-flash", description="Writes.", instruction="Write.")
+root_agent = LlmAgent(
+    name="small", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(inner)], before_tool_callback=changes
+)
+"""
+
+
+def test_an_argument_that_a_callback_changes_on_the_way_into_an_agent_tool_is_compared(
+    tmp_path: Path, ends: Ends
+) -> None:
+    """The golden contains what the model said, and the recording what came to the agent. Where its agent is renamed, the recording follows."""
+    call = {"agent": "small", "calls": [{"name": "inner", "args": {"request": "a poem"}}]}
+    moves = [call, {"agent": "inner", "text": "Roses."}, {"agent": "small", "text": "Roses."}]
+    folder = agent(tmp_path / "agents", ON_THE_WAY)
+    written = played(folder, {"say": "A poem.", "moves": moves}, players={"inner": "real"})
+    words = ("verify", written, "--agents-dir", tmp_path / "agents", "--models", "recorded", "--json")
+    ends(0, *words)
+    for change in ('args["request"] + "!"', 'args["request"]'):
+        agent(tmp_path / "agents", ON_THE_WAY.replace('args["request"].upper()', change))
+        (case,) = json.loads(ends(1, *words).out)["cases"]
+        found = case["runs"][0]["divergence"]
+        assert (found["verdict"], found["action"]) == ("agent_changed", "open")
+        assert (found["what"], found["turn"], found["step"]) == ("arguments", 0, 1)
+        assert [each["golden"] for each in found["differences"]] == ["A POEM"]
+        assert "runs inner with different arguments" in found["sentence"]
+    now = agent(tmp_path / "now", ON_THE_WAY.replace('name="inner"', 'name="writer"')).parent
+    ends(0, "doctor", written, "--agents-dir", now, "--rename-agent", "inner=writer")
+    ends(0, "verify", written, "--agents-dir", now, "--models", "recorded")
+    assert '"inner"' not in (tmp_path / "set.environment.json").read_text()
