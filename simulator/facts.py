@@ -211,7 +211,8 @@ class ToolAnswered(_Answer):
 
     `beneath` is what really happened in the world, where an injection told the agent something else: the whole
     answer of one that was distorted, the success of one that was lost. `traceback` is that of a real tool that raised, shortened
-    where it is long; it stays in the journal.
+    where it is long; it stays in the journal. `declared` is the digest of the tool's declaration where a tool set brought it: the agent itself does not
+    contain it.
     """
 
     kind: Literal["tool_answered"] = "tool_answered"
@@ -223,6 +224,7 @@ class ToolAnswered(_Answer):
     effects: ToolEffects = call_effects.NO_EFFECTS
     beneath: Outcome | None = None
     traceback: str | None = Field(default=None, exclude_if=lambda text: text is None)
+    declared: str = Field(default="", exclude_if=lambda digest: not digest)
 
 
 class AgentRan(_Answer):

@@ -24,7 +24,7 @@ from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
 
-_NOT_REPLAYED = frozenset({"author", "latency_ms"})
+_NOT_REPLAYED = frozenset({"author", "latency_ms", "declared"})
 _SHORT = 8
 DIGESTED = {"calls": "call", "rejected": "rejected call", "models": "model turn"}
 """What of a recorded turn has digests, and what each of it is called."""
@@ -97,7 +97,7 @@ def recorded_digests(turn: RecordedTurn) -> dict[str, str]:
 def digests_of(turn: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of the calls, the rejected ones and the models of a recorded turn in JSON, by their fields in `GoldenTurn`.
 
-    Who authored an answer and how long it took changes no replay, and so no digest.
+    Who authored an answer, how long it took and how its tool was declared change no answer, and so no digest.
     """
     return {
         f"recorded_{name}": " ".join(

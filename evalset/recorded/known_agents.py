@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
 from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
-from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCase, is_imported
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
@@ -86,7 +85,7 @@ class KnownAgent(NamedTuple):
     def digest(self, name: str) -> str | None:
         """Return the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
         tool = self.tools.get(name)
-        return schema_digest(tool) if tool is not None else None
+        return tool.schema_digest if tool is not None else None
 
 
 def gone_tool(name: str) -> str:
@@ -108,14 +107,14 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
     Args:
         name: The tool.
         arguments: What it was asked.
-        then: The digest of its schema when the call was recorded; None where it had none.
+        then: The digest of its schema when the call was recorded; None or empty where it is not known.
         now: The tool as it is declared now; None where it is declared no more.
     """
     if now is None:
         return gone_tool(name) if then else ""
-    if then is None:
+    if not then:
         now = now.model_copy(update={"dropped": ()})
-    if then == schema_digest(now) or not (words := refusal(arguments, now)):
+    if then == now.schema_digest or not (words := refusal(arguments, now)):
         return ""
     return "" if then and then in _digests_of_less(arguments, now) else words
 
@@ -130,7 +129,7 @@ def _digests_of_less(arguments: object, tool: ToolShape) -> Iterator[str]:
         for names in combinations(added, number):
             left = {name: held for name, held in properties.items() if name not in names}
             parameters = {**tool.parameters, "properties": left}
-            yield schema_digest(tool.model_copy(update={"parameters": parameters}))
+            yield tool.model_copy(update={"parameters": parameters}).schema_digest
 
 
 def migration_of(name: str, arguments: object, now: ToolShape | None, new_tools: Sequence[str]) -> str:

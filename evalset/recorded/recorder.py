@@ -22,7 +22,7 @@ from evalset.recorded.recording import (
     RecordedTurn,
     RejectedCall,
 )
-from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.base.json_values import JsonObject, copied
 from simulator.base.state_scopes import lasting
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
@@ -39,8 +39,6 @@ from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, func
 from simulator.session.fact_entries import calls_in, message_responses, scope_of
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT, Turn
 from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
-
-_DIGITS = 16
 
 
 def recorded_case(
@@ -73,7 +71,7 @@ def recorded_case(
         earlier=session.earlier,
         final_state=copied(lasting(groups[-1][-1].state)) if groups else {},
         rules=session.rules,
-        tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
+        tools={name: RecordedTool(schema_digest=tool.schema_digest) for name, tool in (tools or {}).items()},
         turns=tuple(
             _Recorder(turns, known, f"{session.agent_name}@1").turn(is_first=turns is groups[0])
             for turns in groups
@@ -88,11 +86,6 @@ def _with_golden(recorded: RecordedCase, session: SimulationSession) -> Recorded
         return with_golden(recorded, GoldenTraceBuilder(session, confirmations="beside").build())
     except GoldenTraceError:
         return recorded
-
-
-def schema_digest(tool: ToolShape) -> str:
-    """Return a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
-    return digest(canonical({"parameters": tool.parameters, "response": tool.response_schema}))[:_DIGITS]
 
 
 class _Asked(NamedTuple):
@@ -185,6 +178,7 @@ class _Recorder:
             confirmed=self._confirmed.get(fact.call_id),
             author=author_of(fact.provenance),
             latency_ms=round(fact.elapsed_ms, 3),
+            declared=fact.declared,
         )
 
     def _model(self, fact: ModelAnswered) -> RecordedModelTurn:

@@ -16,7 +16,7 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 10
+VERSION = 11
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
@@ -24,6 +24,7 @@ _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
 _WITH_UNKNOWNS, _WITH_EARLIER, _WITH_ORDERS, _WITH_CONTEXT, _WITH_DIGESTS = 6, 7, 8, 9, 10
+_WITH_DECLARED = 11
 
 
 class Author(Value):
@@ -68,6 +69,7 @@ class RecordedCall(Value):
         confirmed: What a person had answered when the tool asked for a confirmation of this call; None where it asked none.
         author: Who authored the answer.
         latency_ms: How long the answer took.
+        declared: The digest of the tool's declaration where a tool set brought it, which a case does not list among its `tools`.
     """
 
     id: str = ""
@@ -83,6 +85,7 @@ class RecordedCall(Value):
     confirmed: JsonObject | None = None
     author: Author
     latency_ms: float = 0.0
+    declared: str = ""
 
 
 class RejectedCall(Value):
@@ -369,6 +372,7 @@ def version_of(case: RecordedCase) -> int:
     """Return the version of the oldest file that can hold a case."""
     noted = [turn.golden for turn in case.turns if turn.golden]
     held = (
+        (_WITH_DECLARED, any(call.declared for turn in case.turns for call in turn.calls)),
         (_WITH_DIGESTS, any(golden.has_digests for golden in noted)),
         (_WITH_ORDERS, any(question.asked for turn in case.turns for question in turn.inputs)),
         (_WITH_EARLIER, bool(case.earlier)),

@@ -199,6 +199,11 @@ class CaseFollowed:
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
 
+    def brought(self, tool: str) -> str:
+        """Return the digest of the declaration of a tool that a tool set brought when it was called; empty where it is not recorded."""
+        calls = (call for turn in self.case.turns for call in turn.calls)
+        return next((call.declared for call in calls if call.tool == tool and call.declared), "")
+
     def never_fitted(self, asked: IncomingCall) -> bool:
         """Return whether the recorded answer of a call is that its arguments do not fit the tool."""
         call = self.finds(asked)

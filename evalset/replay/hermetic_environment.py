@@ -38,7 +38,7 @@ from pydantic import PrivateAttr
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
 from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
-from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedEnvironment, is_imported
+from evalset.recorded.recording import RecordedCall, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
@@ -483,7 +483,8 @@ class HermeticEnvironment(BasePlugin):
         with replayed.lock:
             nearest = replayed.followed.nearest if replayed.followed else None
         recorded = nearest.case.tools if nearest else {}
-        then = recorded.get(tool.name)
+        asked, then = IncomingCall(tool.name, arguments, within()), recorded.get(tool.name)
+        digest = then.schema_digest if then else nearest.brought(tool.name) if nearest else ""
         is_gone = is_unknown(tool)
         turns = nearest.case.turns if nearest else ()
         answered = {call.tool for turn in turns for call in turn.calls}
@@ -497,9 +498,9 @@ class HermeticEnvironment(BasePlugin):
         if is_gone:  # of a tool set nobody recorded what it declared, but it was there
             words = "" if nearest is None or is_imported(nearest.case) else gone_tool(tool.name)
         else:
-            words = misfit(tool.name, arguments, then.schema_digest if then else None, now)
-        if words and not (nearest and nearest.never_fitted(IncomingCall(tool.name, arguments, within()))):
-            raise self._changed(words, nearest.case if nearest and (then or is_gone) else None)
+            words = misfit(tool.name, arguments, digest, now)
+        if words and not (nearest and nearest.never_fitted(asked)):
+            raise self._changed(words, is_known=bool(digest or (is_gone and recorded)))
 
     def _check_agents(
         self, replayed: SessionReplay, tool: BaseTool, arguments: Mapping[str, Any], context: ToolContext
@@ -517,11 +518,11 @@ class HermeticEnvironment(BasePlugin):
         if tool.name != TRANSFER or within() or root is None or target not in agents_in_turn(nearest.case):
             return
         if root.find_agent(target) is None:
-            raise self._changed(gone_agent(target), nearest.case)
+            raise self._changed(gone_agent(target), is_known=bool(nearest.case.tools))
 
-    def _changed(self, words: str, recorded: RecordedCase | None) -> UnrecordedCallError:
+    def _changed(self, words: str, *, is_known: bool) -> UnrecordedCallError:
         self.refused.append(words)
-        changed = "the agent's tools changed after the recording: " if recorded and recorded.tools else ""
+        changed = "the agent's tools changed after the recording: " if is_known else ""
         return self._failed(ToolsChangedError(f"{changed}{words}"))
 
     async def _made_up(

@@ -9,7 +9,6 @@ from evalset.golden_trace.steps import Step
 from evalset.recorded.edits_since import RecordingEdit
 from evalset.recorded.known_agents import gone_agent, gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
-from evalset.recorded.recorder import schema_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.agent_config import SimulatedAgentConfig
@@ -121,7 +120,7 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     for name, tool in recorded.tools.items():
         if name not in now:
             changed[name] = gone_tool(name)
-        elif schema_digest(now[name]) != tool.schema_digest:
+        elif now[name].schema_digest != tool.schema_digest:
             changed[name] = (
                 f"the tool {name} is declared with other parameters, or another response schema, than when it was recorded"
             )
@@ -162,7 +161,8 @@ def _was_made_up(call: RecordedCall) -> bool:
 
 
 def _untold(recorded: RecordedCase, refused_calls: Sequence[str]) -> Iterator[str]:
-    for name in sorted({call.tool for turn in recorded.turns for call in turn.calls} - recorded.tools.keys()):
+    calls = (call for turn in recorded.turns for call in turn.calls if not call.declared)
+    for name in sorted({call.tool for call in calls} - recorded.tools.keys()):
         if any(f"{name!r} does not accept" in words for words in refused_calls):
             yield f"the recording does not contain how {name} was declared, so it is not known whether it changed"
 

@@ -169,6 +169,12 @@ class Engine:
         tools = shown.request.tools_dict if shown else self._tools_of_calls()
         return self._tool_shapes.known(tools, self.journal.fold.environment.declared)
 
+    def brought(self, tool_name: str) -> str:
+        """Return the digest of the declaration of a tool that only a tool set brings; empty for the agent's own."""
+        self.tool_shapes()
+        shape = self._tool_shapes.shown(tool_name)
+        return shape.schema_digest if shape else ""
+
     def _tools_of_calls(self) -> Mapping[str, Any]:
         waiting = self.run.waiting.values() if self.run else ()
         return {each.name: each.call.tool for each in waiting if isinstance(each.call, ToolBoundaryCall)}

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, JsonValue, field_validator
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_own_key, kind_named, words_of
 from simulator.environment.conventions.tool_roles import Role, Use, role_of
 from simulator.environment.environment_value import FiniteValue
@@ -60,6 +60,12 @@ class ToolShape(FiniteValue):
     parameters: JsonObject = Field(default_factory=dict)
     response_schema: JsonObject | None = None
     dropped: tuple[str, ...] = ()
+
+    @property
+    def schema_digest(self) -> str:
+        """A short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
+        schemas = {"parameters": self.parameters, "response": self.response_schema}
+        return digest(canonical(schemas))[:16]
 
 
 class ParameterUse(_Connection):

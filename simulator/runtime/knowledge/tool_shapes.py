@@ -58,6 +58,10 @@ class ToolShapes:
             self._all = everything
         return self._all
 
+    def shown(self, name: str) -> ToolShape | None:
+        """Return a tool that a model was shown and that does not stand in the agent; None where there is none of that name."""
+        return self._shown.get(name)
+
     def codes(self) -> Mapping[str, FunctionSource]:
         """Return where the tools that are known are written, by name; each is looked for once."""
         for name, tool in self._tools.items():

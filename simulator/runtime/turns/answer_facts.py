@@ -63,6 +63,7 @@ class AnswerFacts:
             effects=effects,
             beneath=beneath,
             traceback=waiting.traceback,
+            declared=self._run.session.brought(waiting.name),
             **self._common(waiting, moment, provenance),
         )
 

@@ -42,6 +42,10 @@ class SessionPort(Protocol):
         """Return whether a rule or a player is set for an agent tool, as of the answer that was released last."""
         ...
 
+    def brought(self, tool_name: str) -> str:
+        """Return the digest of the declaration of a tool that only a tool set brings; empty for the agent's own."""
+        ...
+
     def fired_before(self, fact: AgentRan) -> Firing:
         """Return what the rules that fired for a call do to its agent's answer."""
         ...

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evalset.recorded.recorder import schema_digest
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.world.connections import ToolShape
 
@@ -123,7 +122,7 @@ def an_environment(**cases: Json) -> Json:
 
 def a_digest() -> str:
     """Return the digest of a tool that looks otherwise than the agent's."""
-    return schema_digest(ToolShape(name="find_order", parameters={"type": "object"}))
+    return ToolShape(name="find_order", parameters={"type": "object"}).schema_digest
 
 
 def put(folder: Path, files: dict[str, bytes]) -> None:

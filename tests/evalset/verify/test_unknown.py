@@ -392,13 +392,14 @@ root_agent = SequentialAgent(name="small", sub_agents=[keeper, closer])
         (("tools=[Served()]", "tools=[]"), "the tool 'note' is no longer declared"),
         (("[keeper, closer]", "[keeper]"), "the agent 'closer', which took turns in the recording, is no longer there"),
         (("text: str", "text: str, more: int = 1"), ""),
+        (("text: str", ""), "the tool 'note' does not accept these arguments: $: 'text' is unknown"),
     ],
-    ids=["argument", "type", "tool", "set", "agent beside a set", "optional argument"],
+    ids=["argument", "type", "tool", "set", "agent beside a set", "optional argument", "argument that is gone"],
 )  # fmt: skip
 def test_what_changed_in_a_tool_set_is_named(
     tmp_path: Path, verifies: Ends, *, change: tuple[str, str], words: str
 ) -> None:
-    """Nobody recorded how its tools were declared: the recorded calls are held against what it lists now."""
+    """Recorded calls are held against what it lists now. Older recordings do not tell how its tools were declared: what is dropped now may have been then."""
     folder = agent(tmp_path / "agents", KEPT)
     (folder / "server").touch()
     written = played(folder, {"say": "Note tea.", "moves": [*MOVES, {"text": "Bye."}]})
@@ -408,8 +409,13 @@ def test_what_changed_in_a_tool_set_is_named(
     told = verifies(1 if words else 0, written, now.parent).out
     assert ("The agent's tools changed" in told) is bool(words)
     assert words in told
-    assert ("not known whether it changed" in told) is ("tea" in words or "text" in words)
+    assert ("the agent's tools changed after the recording" in told) is bool(words and "closer" not in words)
     assert "the tool declarations did not change" not in told
+    assert "not known whether it changed" not in told
+    recording = written.with_name("set.environment.json")
+    recording.write_text(re.sub(r',\s*"declared": "\w+"', "", recording.read_text()))
+    told = verifies(1 if words and change[1] else 0, written, now.parent).out
+    assert ("not known whether it changed" in told) is bool(change[1] and ("tea" in words or "text" in words))
 
 
 DESK = """
