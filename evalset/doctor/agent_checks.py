@@ -35,11 +35,17 @@ def note_calls(
                 continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name) or agent.agent_tools.get(place.name)) and (
-            words := refusal(_arguments(place), tool)
+            words := refusal(_arguments(place), tool) or _undeclared_now(place, tool, known)
         ):
             if known is not None and known.never_fitted(place.name, _arguments(place)):
                 continue
             _note_refused(place, words, eval_id, notes, tool=tool, known=known)
+
+
+def _undeclared_now(place: ToolPlace, tool: ToolShape, known: RecordedEvidence | None) -> str:
+    """Say which arguments a tool of a class of its own does not declare any more; empty where nothing tells how it was declared."""
+    then = known.digest(tool.name) if known is not None else None
+    return misfit(tool.name, _arguments(place), then, tool) if then else ""
 
 
 def _was_so(place: ToolPlace, tool: ToolShape, known: RecordedEvidence | None) -> str | None:

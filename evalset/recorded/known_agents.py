@@ -15,7 +15,7 @@ from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
-from simulator.environment.schema.schema_checks import misnamed, refusal
+from simulator.environment.schema.schema_checks import misnamed, refusal, undeclared
 from simulator.environment.world.connections import ToolShape
 from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
 from simulator.kernel.kernel_loader import KernelLoader
@@ -114,9 +114,8 @@ def misfit(name: str, arguments: object, then: str | None, now: ToolShape | None
         return gone_tool(name) if then else ""
     if not then:
         now = now.model_copy(update={"dropped": ()})
-    if then == now.schema_digest or not (words := refusal(arguments, now)):
-        return ""
-    return "" if then and then in _digests_of_less(arguments, now) else words
+    words = "" if then == now.schema_digest else refusal(arguments, now) or undeclared(arguments, now)
+    return "" if words and then and then in _digests_of_less(arguments, now) else words
 
 
 def _digests_of_less(arguments: object, tool: ToolShape) -> Iterator[str]:

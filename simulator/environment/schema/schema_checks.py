@@ -33,6 +33,7 @@ __all__ = [
     "misfit_calls",
     "normalise",
     "refusal",
+    "undeclared",
 ]
 
 _MOST_PROBLEMS, _MOST_NAMED = 50, 3
@@ -46,6 +47,8 @@ _PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
 _PARTS = frozenset({"items", "prefixItems", "anyOf", "oneOf"})
 _DROPS: JsonObject = {"not": {}, "$comment": "dropped"}
 """What stands for the fields that ADK drops, where a declaration does not say itself which further ones an object may have."""
+UNKNOWN_PLACE = "?"
+"""Stands among the places where ADK drops what is not declared: what becomes of the tool's further arguments is up to the tool."""
 
 
 class Problem(BaseModel):
@@ -104,6 +107,16 @@ def refusal(arguments: object, tool: _Declared) -> str:
     others = [each for each in problems if each.path != "$" or each.message not in named]
     words = "; ".join((*([", ".join(told)] if missing else []), *in_words(others, _MOST_NAMED)))
     return f"the tool {tool.name!r} does not accept these arguments: {words}" if problems else ""
+
+
+def undeclared(arguments: object, tool: _Declared) -> str:
+    """Say which arguments of a call a tool does not declare, where it is up to the tool what becomes of these; empty where there are none."""
+    _, unknown = misnamed(arguments, tool.parameters)
+    is_open = not tool.parameters.keys().isdisjoint({"additionalProperties", "patternProperties"})
+    if UNKNOWN_PLACE not in tool.dropped or is_open or not unknown:
+        return ""
+    named = ", ".join(f"{name!r} is unknown" for name in unknown)
+    return f"the tool {tool.name!r} does not accept these arguments: {named}"
 
 
 def misnamed(arguments: object, parameters: JsonObject) -> tuple[tuple[str, ...], tuple[str, ...]]:

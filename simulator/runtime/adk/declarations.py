@@ -21,7 +21,7 @@ from google.genai import types
 from pydantic import BaseModel, TypeAdapter
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
+from simulator.environment.schema.schema_checks import UNKNOWN_PLACE, BrokenSchemaError, normalise
 from simulator.seats.requests import ToolDeclaration
 
 _WITHOUT_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
@@ -62,12 +62,12 @@ def dropped_places(tool: BaseTool) -> tuple[str, ...]:
     """Return where ADK drops what a tool's declaration does not name: `$` for its arguments, `$.lines` for the objects in one of them.
 
     ADK hands a function the arguments of its signature and no others, and makes pydantic models of those that are annotated so. A tool of any
-    other class does with its arguments what it likes.
+    other class does with its arguments what it likes, which `UNKNOWN_PLACE` says.
     """
     if isinstance(tool, ToldPlaces):
         return tool.dropped_places
     if not isinstance(tool, FunctionTool) or type(tool) not in (FunctionTool, LongRunningFunctionTool):
-        return ()
+        return (UNKNOWN_PLACE,)
     try:
         parameters = inspect.signature(tool.func).parameters.values()
     except (TypeError, ValueError):
