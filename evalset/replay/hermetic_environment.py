@@ -169,6 +169,7 @@ class _Answers(Claiming[SessionReplay]):
                 return await _run_and_told(call, told)
         recorded = await self._plugin.recorded(replayed, question)
         self._plugin.check_confirmed(replayed, recorded, call.context)
+        self._plugin.check_waits(recorded, call.tool)
         await asyncio.sleep(self._plugin.latency_of(recorded))
         await repeated(recorded.effects, call.context)
         return _given(recorded)
@@ -433,8 +434,21 @@ class HermeticEnvironment(BasePlugin):
             return
         asked_itself = any(each is not call and each.id == call.id for each in case.now.calls)
         if call.confirmed and not (said.was_read or asked_itself or is_imported(case.case)):
-            self.otherwise.append(f"no longer asks for confirmation of {call.tool}")
-            raise self._missed(UnrecordedError(f"the agent {self.otherwise[-1]}"))
+            raise self._does_otherwise(f"no longer asks for confirmation of {call.tool}")
+
+    def check_waits(self, call: RecordedCall, tool: BaseTool) -> None:
+        """Check that a tool may still be answered later, where it was when it was recorded. In a replay, what came later is there at once.
+
+        Raises:
+            UnrecordedCallError: It does not run long any more.
+        """
+        waited = call.later is not None or call.outcome.kind == "deferred"
+        if call.long_running and waited and not tool.is_long_running:
+            raise self._does_otherwise(f"no longer waits for a later response of {call.tool}")
+
+    def _does_otherwise(self, words: str) -> UnrecordedCallError:
+        self.otherwise.append(words)
+        return self._missed(UnrecordedError(f"the agent {words}"))
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Return a call as it was recorded, or as the policy has it answered.

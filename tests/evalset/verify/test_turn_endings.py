@@ -68,7 +68,10 @@ def data(reply: str) -> dict[str, Any]:
 def test_data_that_was_given_before_a_late_result_is_given_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A replay has the result at once, so that the golden keeps the call of ADK's tool that came after it; what the first one said stays as a text."""
+    """A replay has the result at once, so that the golden keeps the call of ADK's tool that came after it; what the first one said stays as a text.
+
+    A tool that does not run long any more would have no later result, and is named. What responded at once does so either way.
+    """
     sent: list[Any] = [
         {"calls": [{"name": "send", "args": {"to": "A"}}]},
         {"tool": "send", "returns": {"status": "queued"}},
@@ -84,6 +87,13 @@ def test_data_that_was_given_before_a_late_result_is_given_once(
     ]
     assert "Queued." in json.dumps(between["intermediate_responses"])
     assert verified(written, tmp_path / "agents") == 0
+    agents = agent(tmp_path / "now", LETTER.replace("[LongRunningFunctionTool(send)]", "[send]")).parent
+    assert verified(written, agents) == 1
+    assert (
+        "The agent changed: The agent no longer waits for a later response of send" in capsys.readouterr().out
+    )
+    at_once = played(tmp_path / "agents" / "small", turns[0], out=tmp_path / "at_once.evalset.json")
+    assert verified(at_once, agents) == 0
 
 
 @pytest.mark.parametrize("times", [1, 2])
