@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
-from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
+from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn, asking_tool
 from evalset.recorded.recording import RecordedCase, is_imported
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
@@ -63,14 +63,14 @@ class KnownAgent(NamedTuple):
         return name in _ADDED_BY_ADK and (name != TRANSFER or may_transfer)
 
     def lacks(self, recorded: RecordedCase) -> dict[str, str]:
-        """Return in words which agents of a recording, by name, are not there any more: those that took turns, and those that are tools.
+        """Return in words which agents of a recording, by name, are not there any more: those that took turns, and those that are tools; and whether the tool is that asked the user.
 
         None where the agent's own code may make them, or nobody knows with which agent it was recorded. A tool set may bring those that are tools.
         """
         if is_imported(recorded) or self.own_code:
             return {}
-        as_tools = () if self.tool_sets else sorted(agents_as_tools(recorded))
-        tools = (name for name in as_tools if not self.can_call(name))
+        needed = frozenset() if self.tool_sets else agents_as_tools(recorded) | asking_tool(recorded)
+        tools = sorted(needed.difference(self.others, self.tools))
         agents = sorted(agents_in_turn(recorded) - self.agents)
         return {
             **{name: gone_tool(name) for name in tools if name not in self.agents},

@@ -46,6 +46,12 @@ def agents_as_tools(recorded: RecordedCase) -> frozenset[str]:
     return frozenset((*runs, *(name for within in places for name in within)))
 
 
+def asking_tool(recorded: RecordedCase) -> frozenset[str]:
+    """Return the name of ADK's tool by which a model asked the user; nothing where none did."""
+    calls = calls_in(each for turn in recorded.turns for model in turn.models for each in model.responses)
+    return frozenset(call["name"] for call in calls if call.get("name") == REQUEST_INPUT)
+
+
 def written_turns(recorded: RecordedCase) -> frozenset[int]:
     """Return the numbers of the turns, from 0, in which a person or a script wrote or edited what a model would say."""
     return frozenset(

@@ -66,6 +66,10 @@ class UntoldError(UnrecordedError):
     """The recording was read from a source that need not have kept what is asked: nothing is known of the agent by that."""
 
 
+class OtherwiseError(UnrecordedError):
+    """The agent does otherwise than recorded; the text says what it does, as `no longer asks the user for input`."""
+
+
 class AmbiguousError(UnrecordedError):
     """Several cases fit, and each has something else; the text names two of them."""
 

@@ -46,6 +46,7 @@ from evalset.replay.case_following import (
     IncomingCall,
     InputQuestion,
     InputReply,
+    OtherwiseError,
     SessionFollowed,
     UnrecordedError,
     UntoldError,
@@ -434,7 +435,7 @@ class HermeticEnvironment(BasePlugin):
             return
         asked_itself = any(each is not call and each.id == call.id for each in case.now.calls)
         if call.confirmed and not (said.was_read or asked_itself or is_imported(case.case)):
-            raise self._does_otherwise(f"no longer asks for confirmation of {call.tool}")
+            raise self._missed(OtherwiseError(f"no longer asks for confirmation of {call.tool}"))
 
     def check_waits(self, call: RecordedCall, tool: BaseTool) -> None:
         """Check that a tool may still be answered later, where it was when it was recorded. In a replay, what came later is there at once.
@@ -444,11 +445,7 @@ class HermeticEnvironment(BasePlugin):
         """
         waited = call.later is not None or call.outcome.kind == "deferred"
         if call.long_running and waited and not tool.is_long_running:
-            raise self._does_otherwise(f"no longer waits for a later response of {call.tool}")
-
-    def _does_otherwise(self, words: str) -> UnrecordedCallError:
-        self.otherwise.append(words)
-        return self._missed(UnrecordedError(f"the agent {words}"))
+            raise self._missed(OtherwiseError(f"no longer waits for a later response of {call.tool}"))
 
     async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
         """Return a call as it was recorded, or as the policy has it answered.
@@ -565,7 +562,11 @@ class HermeticEnvironment(BasePlugin):
     def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
         if isinstance(error, UntoldError):
             self.untold[str(error)] = None
-        return self._failed(UnrecordedCallError(str(error)))
+        words = str(error)
+        if isinstance(error, OtherwiseError):
+            self.otherwise.append(words)
+            words = f"the agent {words}"
+        return self._failed(UnrecordedCallError(words))
 
     def _failed(self, error: UnrecordedCallError) -> UnrecordedCallError:
         self.missed.append(str(error))

@@ -17,7 +17,7 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import spoken
 from evalset.recorded.recorded_turns import question_of
-from evalset.replay.case_following import InputQuestion, InputReply, UnrecordedError
+from evalset.replay.case_following import InputQuestion, InputReply, OtherwiseError, UnrecordedError
 from simulator.base.json_values import copied
 from simulator.runtime.adk.adk_private import Run
 from simulator.runtime.adk.codec import jsonable
@@ -129,7 +129,13 @@ class RecordedConversation:
         return first
 
     def _shown(self, event: Event) -> Event:
-        """Take in an event; return it as it is shown."""
+        """Take in an event; return it as it is shown.
+
+        Raises:
+            OtherwiseError: It answers a question that the user had to answer.
+        """
+        if any(answer.id in self._open for answer in event.get_function_responses()):
+            raise OtherwiseError("no longer asks the user for input")
         self._note(event)
         calls = [call for call in event.get_function_calls() if call.name == REQUEST_INPUT and call.id]
         if not calls or event.partial:

@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
         maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
         refused_calls: The recorded calls that the agent's tools do not accept, in sentences.
         untold: Of the refused calls whose tool's declaration was not recorded, that nobody knows whether it changed.
-        called: The tools that were called.
+        called: The tools that were called, and the agents that are gone.
         declared: Whether it is known that the agent had these tools when it was recorded.
         same_tools: Whether it is known that no tool is declared otherwise.
         raised: The error that the run ended with; empty where it came to its end.
@@ -69,11 +69,7 @@ class Evidence(NamedTuple):
     def changes(self) -> tuple[str, ...]:
         """What changed of the tools that were called, and which agents are gone; of all tools where none was called."""
         found = sorted(self.changed_tools.items())
-        return tuple(
-            words
-            for name, words in found
-            if not self.called or name in self.called or words == gone_agent(name)
-        )
+        return tuple(words for name, words in found if not self.called or name in self.called)
 
     @property
     def gone_agents(self) -> tuple[str, ...]:
@@ -102,7 +98,7 @@ def evidence_of(
         maybe_edited=tuple(_maybe_edited(recorded)),
         refused_calls=refused_calls or _undeclared_calls(recorded, config),
         untold=tuple(_untold(recorded, refused_calls)),
-        called=frozenset({*called, *rejected}),
+        called=frozenset({*called, *rejected, *lacks}),
         declared=bool(recorded.tools) or not is_imported(recorded),
         same_tools=bool(recorded.tools) and not changed and not agent.brings_more,
         is_imported=is_imported(recorded),

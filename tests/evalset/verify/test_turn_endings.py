@@ -251,6 +251,35 @@ def test_a_confirmation_that_is_no_longer_asked_for_is_a_change_of_the_agent(
     assert not approved or "The agent changed: The agent no longer asks for confirmation of pay" in shown
 
 
+ASKS = """
+from google.adk.tools import request_input
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[request_input])
+"""
+REPLIES = "tools=[request_input], before_tool_callback=lambda tool, args, tool_context: {'result': 'Ann'}"
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [("tools=[]", ["the tool 'adk_request_input' is no longer declared"]), (REPLIES, [])],
+    ids=["no tool", "a callback replies"],
+)
+def test_a_question_of_a_tool_that_is_no_longer_asked_is_a_change_of_the_agent(
+    tmp_path: Path, verifies: Ends, *, now: str, told: list[str]
+) -> None:
+    """The recorded model calls the tool as ever, and the user has no reply to give; it is said whether the tool is still declared."""
+    asks = {"calls": [{"name": "adk_request_input", "args": {"message": "Who?"}}]}
+    reply = {"reply": {"result": "Ann"}, "tool": "adk_request_input", "moves": [{"text": "Done."}]}
+    written = played(agent(tmp_path / "agents", ASKS), {"say": "Book.", "moves": [asks]}, reply)
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", ASKS.replace("tools=[request_input]", now))
+    (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
+    found = case["runs"][0]["divergence"]
+    assert (found["verdict"], found["what"]) == ("agent_changed", "response")
+    assert "The agent no longer asks the user for input" in found["sentence"]
+    assert [words for words in found["evidence"] if "declar" in words] == told
+
+
 CUSTOM = '''
 from google.adk.agents import BaseAgent
 from google.adk.events.event import Event
