@@ -27,7 +27,7 @@ from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step
 from evalset.recorded.known_agents import KnownAgent, KnownAgents
-from evalset.recorded.recorded_turns import SeenCall, agents_in_turn, recorded_steps
+from evalset.recorded.recorded_turns import SeenCall, recorded_steps
 from evalset.recorded.recording import (
     VERSION,
     RecordedCall,
@@ -215,7 +215,7 @@ def note_agents(
     eval_id: str, recorded: JsonNode, kept: RecordedCase, agent: KnownAgent, notes: Notes
 ) -> None:
     """Check that the agents that took turns in a recorded case are still there."""
-    for name in agents_in_turn(kept) & agent.lacks(kept).keys():
+    for name in agent.gone_agents(kept):
         words = f"The agent {name!r} took turns in the recording of {eval_id!r}, but {agent.name!r} no longer has it."
         remedy = f"If it was renamed, migrate it. The agents are {listed(sorted(agent.agents))}."
         notes.add("unknown-agent", recorded.path, words, remedy, severity="error", eval_id=eval_id)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalset.measured import MeasuredAgent, measured_agent
-from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn, asking_tool
+from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran, asking_tool
 from evalset.recorded.recording import RecordedCase, is_imported
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
@@ -71,11 +71,16 @@ class KnownAgent(NamedTuple):
             return {}
         needed = frozenset() if self.tool_sets else agents_as_tools(recorded) | asking_tool(recorded)
         tools = sorted(needed.difference(self.others, self.tools))
-        agents = sorted(agents_in_turn(recorded) - self.agents)
         return {
             **{name: gone_tool(name) for name in tools if name not in self.agents},
-            **{name: gone_agent(name) for name in agents},
+            **{name: gone_agent(name) for name in sorted(self.gone_agents(recorded))},
         }
+
+    def gone_agents(self, recorded: RecordedCase) -> frozenset[str]:
+        """Return the agents that took turns in a recording and are not there any more; of a tool that is gone itself not those inside of it."""
+        if is_imported(recorded) or self.own_code:
+            return frozenset()
+        return agents_that_ran(recorded, self.agent_tools.keys()) - self.agents
 
     @property
     def brings_more(self) -> tuple[str, ...]:

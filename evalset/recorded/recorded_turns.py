@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from evalset.recorded.golden_digests import value_digest
@@ -28,10 +29,11 @@ def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
     return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
 
 
-def agents_in_turn(recorded: RecordedCase) -> frozenset[str]:
-    """Return the agents whose models took turns, without those inside of agents that are tools."""
+def agents_that_ran(recorded: RecordedCase, tools: AbstractSet[str] | None = None) -> frozenset[str]:
+    """Return the agents whose models took turns; where `tools` is given, of those inside of agents that are tools only those inside of these."""
     models = (model for turn in recorded.turns for model in turn.models)
-    return frozenset(model.agent for model in models if not model.within) - {"", _BESIDE_AGENTS}
+    ran = {model.agent for model in models if tools is None or tools >= {*model.within}}
+    return frozenset(ran - {"", _BESIDE_AGENTS})
 
 
 def agents_as_tools(recorded: RecordedCase) -> frozenset[str]:

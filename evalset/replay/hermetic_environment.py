@@ -37,7 +37,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
-from evalset.recorded.recorded_turns import agents_as_tools, agents_in_turn
+from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran
 from evalset.recorded.recording import RecordedCall, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
@@ -526,7 +526,7 @@ class HermeticEnvironment(BasePlugin):
         if nearest is None:
             return
         root, target = getattr(invocation_of(context).agent, "root_agent", None), arguments.get("agent_name")
-        if tool.name != TRANSFER or within() or root is None or target not in agents_in_turn(nearest.case):
+        if tool.name != TRANSFER or root is None or target not in agents_that_ran(nearest.case):
             return
         if root.find_agent(target) is None:
             raise self._changed(gone_agent(target), is_known=bool(nearest.case.tools))

@@ -208,13 +208,13 @@ def _gone_turns(each: ReadyCase, replay: CaseReplay) -> list[tuple[int, Recorded
     turns = enumerate(each.recorded.turns)
     said = [(number, model) for number, turn in turns for model in turn.models if _is_agents_own(turn, model)]
     missing = {model.agent for _, model in said} - heard
-    gone = missing.intersection(known_agent(each.config).lacks(each.recorded)) if missing else missing
+    gone = missing & known_agent(each.config).gone_agents(each.recorded) if missing else missing
     return [(number, model) for number, model in said if model.agent in gone]
 
 
 def _is_agents_own(turn: RecordedTurn, model: RecordedModelTurn) -> bool:
     ran_real = any(call.author.source == "real" for call in turn.calls)
-    return not (model.put_off or model.within or ran_real)
+    return not (model.put_off or ran_real)
 
 
 def _gone_check(each: ReadyCase, replay: CaseReplay, found: Sequence[Check]) -> tuple[Check, ...]:
@@ -237,7 +237,7 @@ def _unheard(each: ReadyCase, replay: CaseReplay, golden: Sequence[Sequence[Step
     number, model = gone[0]
     turn = min(number, len(golden) - 1)
     said = content_text(model.responses[-1].get("content")) if model.responses else ""
-    pair = Pair(golden=Step(kind="text", author=model.agent, text=said), actual=None)
+    pair = Pair(golden=Step(kind="text", author=model.agent, text=said, within=model.within), actual=None)
     return Divergence(turn=turn, step=len(golden[turn]), what="text", pairs=(pair,))
 
 

@@ -24,7 +24,7 @@ from simulator.agents.agent_source import source_of
 from simulator.agents.state_needs import StateNeeds
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.runtime.adk.adk_private import children_of, is_steering, node_of
+from simulator.runtime.adk.adk_private import children_of, has_own_code, is_steering, node_of, runs_agents
 from simulator.runtime.knowledge.instruction_state import state_needs
 from simulator.runtime.models.reachability import unreachable_models
 from simulator.runtime.turns.request_views import describe_tool
@@ -114,10 +114,15 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
 
 
 def own_code_of(config: SimulatedAgentConfig) -> tuple[str, ...]:
-    """Return the nodes of an agent that was loaded here that run code of its own, by name."""
+    """Return the nodes, and the tools that run agents, of an agent that was loaded here that run code of its own, by name."""
     nodes: dict[int, Any] = {}
     _collect(config.root_agent, nodes)
-    return tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node))
+    tools = (tool for node in nodes.values() for tool in _tools(node))
+    own = [
+        *(node for node in nodes.values() if runs_own_code(node)),
+        *(tool for tool in tools if runs_agents(tool) and has_own_code(tool)),
+    ]
+    return tuple(str(getattr(each, "name", "")) for each in own)
 
 
 def runs_own_code(node: Any) -> bool:

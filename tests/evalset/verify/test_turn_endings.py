@@ -181,14 +181,33 @@ root_agent = SequentialAgent(name="small", sub_agents=[notes, says])
 """
 
 
-def test_an_agent_that_took_turns_and_is_gone_fails_its_case(tmp_path: Path, verifies: Ends) -> None:
-    """Though the golden has nothing of it."""
-    moves = [{"agent": "notes", "text": "Noted."}, {"agent": "says", "text": "Hello."}]
-    written = played(agent(tmp_path / "agents", PAIR), {"say": "Hi.", "moves": moves})
+PAIR_INSIDE = f"""{PAIR.replace("root_agent", "pair").replace("small", "pair")}
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[AgentTool(pair)])
+"""
+ASKS_PAIR = {"agent": "small", "calls": [{"name": "pair", "args": {"request": "Hi."}}]}
+
+
+@pytest.mark.parametrize("gone", ["notes", "says"])
+@pytest.mark.parametrize(
+    ("source", "before", "after"),
+    [(PAIR, [], []), (PAIR_INSIDE, [ASKS_PAIR], [{"agent": "small", "text": "Done."}])],
+    ids=["by itself", "inside of an agent tool"],
+)
+def test_an_agent_that_took_turns_and_is_gone_fails_its_case(
+    tmp_path: Path, verifies: Ends, *, source: str, before: list[Any], after: list[Any], gone: str
+) -> None:
+    """Though the golden has nothing of it; the doctor migrates a new name."""
+    pair = [{"agent": "notes", "text": "Noted."}, {"agent": "says", "text": "Hello."}]
+    written = played(agent(tmp_path / "agents", source), {"say": "Hi.", "moves": [*before, *pair, *after]})
     assert verified(written, tmp_path / "agents") == 0
-    agent(tmp_path / "agents", PAIR.replace("[notes, says]", "[says]"))
+    left = {"notes": "says", "says": "notes"}[gone]
+    agent(tmp_path / "agents", source.replace("[notes, says]", f"[{left}]"))
     shown = verifies(1, written, tmp_path / "agents").out
-    assert "the agent 'notes', which took turns in the recording, is no longer there" in shown
+    assert f"the agent '{gone}', which took turns in the recording, is no longer there" in shown
+    assert f"the agent '{left}'" not in shown
+    now = agent(tmp_path / "now", source.replace(f'name="{gone}"', 'name="new"')).parent
+    assert main(["doctor", str(written), "--agents-dir", str(now), "--rename-agent", f"{gone}=new"]) == 0
+    assert verified(written, now) == 0
 
 
 GUARDED = """
