@@ -169,25 +169,43 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     from simulator.runtime.knowledge.tool_shapes import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
 
     root = config.root_agent
-    seen: dict[int, Any] = {}
-    for node in _nodes(root, seen):
-        seen[id(node)] = node
-    named = [tool for node in seen.values() for tool in _tools(node)]
+    nodes = _all_nodes(root)
+    named = [tool for node in nodes for tool in _tools(node)]
     return KnownAgent(
         name=config.app_name,
         tools=ToolShapes(root).known({}, ()),
         agent_tools=shapes_of_agents(root),
         others=frozenset(name for tool in named if isinstance(name := getattr(tool, "name", None), str)),
-        agents=frozenset(
-            name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
-        ),
+        agents=frozenset(name for node in nodes if isinstance(name := getattr(node, "name", None), str)),
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
         rewrites=getattr(config, "rewrites", False)
-        or any(getattr(node, "after_tool_callback", None) for node in seen.values()),
+        or any(getattr(node, "after_tool_callback", None) for node in nodes),
         own_code=config.own_code if isinstance(config, KernelAgentConfig) else own_code_of(config),
         needs=needs_of(config),
         measured=measured_agent(config),
     )
+
+
+def moved_tool(name: str, agent: str, root: Any) -> str:
+    """Say which agent has a tool now that an agent had when it was recorded; empty where none has it.
+
+    Args:
+        name: The tool.
+        agent: The agent that called it.
+        root: The agent that is run, with all that it reaches.
+    """
+    for node in _all_nodes(root):
+        names = {getattr(tool, "name", getattr(tool, "__name__", None)) for tool in _tools(node)}
+        if name in names and node.name != agent:
+            return f"the tool {name!r} is no longer one of the agent {agent!r}, but of {str(node.name)!r}"
+    return ""
+
+
+def _all_nodes(root: Any) -> list[Any]:
+    seen: dict[int, Any] = {}
+    for node in _nodes(root, seen):
+        seen[id(node)] = node
+    return [*seen.values()]
 
 
 def _tools(node: Any) -> Iterator[Any]:

@@ -36,7 +36,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import PrivateAttr
 
-from evalset.recorded.known_agents import gone_agent, gone_tool, misfit
+from evalset.recorded.known_agents import gone_agent, gone_tool, misfit, moved_tool
 from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran
 from evalset.recorded.recording import RecordedCall, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
@@ -266,6 +266,7 @@ class HermeticEnvironment(BasePlugin):
         self.untold: dict[str, None] = {}
         self._answers = _Answers(self)
         self._seats: dict[int, Any] = {}
+        self._root: Any = None
         if models == "recorded":
             self._answers.connections = AllowedHosts(allow_hosts)
         let_plugins_go_on()
@@ -359,6 +360,7 @@ class HermeticEnvironment(BasePlugin):
             AbsentPackageError: The agent's code used a package that is not installed, though it may have gone on without.
         """
         uses: list[str] = []
+        self._root = self._root if within() else runner.agent
         goes_on = run if within() else functools.partial(self._conversed, runner, run)
         watching = functools.partial(watched, self._answers, self, runner, goes_on, given)
         async with aclosing(with_set({UNLISTED: self._stand_ins, USES: uses}, watching)) as events:
@@ -391,7 +393,7 @@ class HermeticEnvironment(BasePlugin):
             self._check_agents(self._answers.session(tool_context), tool, tool_args, tool_context)
         if is_unknown(tool) or runs_agents(tool):
             replayed = self._answers.session(tool_context)
-            self._check_declared(replayed, tool, jsonable(tool_args))
+            self._check_declared(replayed, tool, jsonable(tool_args), tool_context)
         if is_unknown(tool):
             self._check_told(replayed, IncomingCall(tool.name, jsonable(tool_args), within()))
         self._confirm(tool, tool_args, tool_context)
@@ -454,7 +456,7 @@ class HermeticEnvironment(BasePlugin):
             UnrecordedCallError: There is no answer.
         """
         asked = IncomingCall(question.name, question.arguments, within())
-        self._check_declared(replayed, question.tool, question.arguments)
+        self._check_declared(replayed, question.tool, question.arguments, question.context)
         try:
             with replayed.lock:
                 call = replayed.case.call(asked)
@@ -483,7 +485,9 @@ class HermeticEnvironment(BasePlugin):
             if nearest is not None and name not in nearest.case.tools
         ]
 
-    def _check_declared(self, replayed: SessionReplay, tool: BaseTool, arguments: JsonObject) -> None:
+    def _check_declared(
+        self, replayed: SessionReplay, tool: BaseTool, arguments: JsonObject, context: ToolContext
+    ) -> None:
         """Check that a call fits the tool as it is declared now. What is declared as it was when the case was recorded is not looked at: it was so then.
 
         Raises:
@@ -508,6 +512,7 @@ class HermeticEnvironment(BasePlugin):
             return  # nothing tells what it accepts
         if is_gone:  # of a tool set nobody recorded what it declared, but it was there
             words = "" if nearest is None or is_imported(nearest.case) else gone_tool(tool.name)
+            words = words and (moved_tool(tool.name, context.agent_name, self._root) or words)
         else:
             words = misfit(tool.name, arguments, digest, now)
         if words and not (nearest and nearest.never_fitted(asked)):

@@ -237,6 +237,43 @@ def test_an_agent_whose_code_no_longer_answers_for_its_model_has_changed(
     assert "was answered by the agent's code, and now its model is asked: small" in shown
 
 
+BOOKS = """
+def book(name: str) -> dict:
+    return {"booked": name}
+
+
+sub = LlmAgent(name="sub", model="gemini-2.5-flash", description="Books.")
+desk = LlmAgent(name="desk", model="gemini-2.5-flash", description="Books.", sub_agents=[sub], tools=[book])
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", tools=[AgentTool(desk)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "now", "owner"),
+    [
+        ('"sub", ', '"sub", tools=[book], ', "sub"),
+        ("[AgentTool(desk)]", "[AgentTool(desk), book]", "small"),
+        ("", "", ""),
+    ],
+    ids=["to a sub-agent", "to the root agent", "nowhere"],
+)
+def test_a_tool_that_another_agent_has_now_is_not_called_undeclared(
+    tmp_path: Path, verifies: Ends, *, to: str, now: str, owner: str
+) -> None:
+    """It is said which agent has it."""
+    asks = {"agent": "small", "calls": [{"name": "desk", "args": {"request": "Book."}}]}
+    books = {"agent": "desk", "calls": [{"name": "book", "args": {"name": "Ann"}}]}
+    said = [{"agent": name, "text": "Done."} for name in ("desk", "small")]
+    moves = [asks, books, {"tool": "book", "returns": {"booked": "Ann"}}, *said]
+    written = played(agent(tmp_path / "agents", BOOKS), {"say": "Book.", "moves": moves})
+    agent(tmp_path / "agents", BOOKS.replace(", tools=[book])", ")").replace(to, now, 1 if to else 0))
+    shown = verifies(1, written, tmp_path / "agents").out
+    moved = f"the tool 'book' is no longer one of the agent 'desk', but of '{owner}'"
+    assert "The agent's tools changed" in shown
+    assert (moved if owner else "the tool 'book' is no longer declared") in shown
+    assert not owner or "no longer declared" not in shown
+
+
 PAYS = """
 from google.adk.tools import FunctionTool
 
