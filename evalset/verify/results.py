@@ -133,7 +133,8 @@ class Varying(Value):
 
     Attributes:
         tolerance: What lets it differ.
-        holds: What stands there: `a time`, `an id`, `a random number`, `a random value` or `the order of a set`.
+        holds: What stands there: `a time`, `an id`, `a random number`, `a random value`, `the order of a set`,
+            or what its code keeps from one run to the next.
     """
 
     tolerance: Tolerance

@@ -32,7 +32,8 @@ from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.criteria import Criteria
 from evalset.verify.results import Divergence, RunResult, Varying
 from evalset.verify.scoring import expected_state, scored
-from simulator.agents.agent_source import makes_sets
+from simulator.agents.agent_source import is_determined, makes_sets
+from simulator.agents.named_agent import loaded_anew
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place
 from simulator.environment.injection.conditions import LONGEST_PATTERN
@@ -44,6 +45,9 @@ the most, where something still differs from the recording and not between repla
 """
 
 _BUDGET_SECONDS = 2.0
+
+KEPT = "a value that the agent's code keeps from one run to the next"
+"""What differs between replays in one process though the code reads neither clock nor chance: it counts on, and need not begin so in another process."""
 
 
 async def find_varying(
@@ -76,6 +80,8 @@ async def find_varying(
             break
         if len(samples) >= ENOUGH and not unexplained(golden, samples[0], found):
             break
+    if found and is_determined(each.config):
+        found = tuple(one.model_copy(update={"holds": KEPT}) for one in found)
     return (*found, *reordered(golden, samples[0], found)) if makes_sets(each.config) else found
 
 
@@ -178,12 +184,23 @@ async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> 
     )
 
 
+async def passed_anew(each: ReadyCase, found: Sequence[Varying], asked: RunSettings) -> RunResult | None:
+    """Return a run of a case that passes once its agent is loaded again, where the code had kept something of earlier runs; None where none does."""
+    may_pass = asked.ways.models == "recorded" and any(one.holds == KEPT for one in found)
+    config = loaded_anew(each.config) if may_pass else None
+    if config is None:
+        return None
+    replay = await replayed(each.case, each.recorded, config, asked.ways)
+    result = await scored_as(each._replace(config=config), replay, asked)
+    return result if result.passed else None
+
+
 async def judged_again(
     each: ReadyCase, replay: CaseReplay, result: RunResult, asked: RunSettings
 ) -> RunResult:
     """Look again at a run that failed, where its first divergence may be one that no answer determines.
 
-    The run stays failed. Where it passes but for what varies, that is its verdict; otherwise its divergence is the first one that does not vary.
+    The run stays failed, but for one that passes with its agent loaded again. Where it passes but for what varies, that is its verdict; otherwise its divergence is the first one that does not vary.
     """
     if not _may_vary(result):
         return result
@@ -192,6 +209,8 @@ async def judged_again(
         found = await find_drawn(each, asked.ways)
     if not found:
         return result
+    if (anew := await passed_anew(each, found, asked)) is not None:
+        return anew
     tolerant = allowing(each, found)
     if any(one.tolerance.of == "arguments" for one in found):
         replay = await replayed(tolerant.case, tolerant.recorded, tolerant.config, asked.ways)
@@ -234,6 +253,8 @@ def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     why = "Replays with equal inputs differ here, as each run makes its own value: the agent did not change."
     if all(one.tolerance.kind == "unordered" for one in found):
         why = "Only the order differs, and the agent's code makes a set: each process has its own order for the texts in one."
+    if any(one.holds == KEPT for one in found):
+        why = "Replays in one process differ here, so it is not known whether the agent changed."
     sentence = f"{told[:1].upper()}{told[1:]}. {why} Keep the proposed tolerances and the case passes."
     evidence = tuple(one.line for one in found)
     verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}

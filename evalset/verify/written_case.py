@@ -13,7 +13,7 @@ from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.proposed_tolerances import add_tolerances
 from evalset.verify.results import Players, RunResult, Varying
-from evalset.verify.varying_values import RunSettings, allowing, find_varying, scored_as
+from evalset.verify.varying_values import RunSettings, allowing, find_varying, passed_anew, scored_as
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -121,10 +121,12 @@ def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
 
 async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCase:
     first = await replayed(each.case, each.recorded, each.config, ways)
-    found = await find_varying(each, ways, first)
+    found, asked = await find_varying(each, ways, first), RunSettings(Criteria(), 1, ways)
+    if (anew := await passed_anew(each, found, asked)) is not None:
+        return WrittenCase(eval_id=each.case.eval_id, run=anew, varying=())
     tolerant = allowing(each, found)
     again: CaseReplay = (
         await replayed(tolerant.case, tolerant.recorded, tolerant.config, ways) if found else first
     )
-    result = await scored_as(tolerant, again, RunSettings(Criteria(), 1, ways))
+    result = await scored_as(tolerant, again, asked)
     return WrittenCase(eval_id=each.case.eval_id, run=result, varying=found)

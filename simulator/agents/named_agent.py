@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgen
     if path.is_file() or _is_a_module(place):
         return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
     raise _not_found(words, path)
+
+
+def loaded_anew(config: SimulatedAgentConfig) -> SimulatedAgentConfig | None:
+    """Load an agent of a folder again in this process, so that its code keeps nothing of earlier runs; None where that is not possible."""
+    place = Path(config.origin)
+    if config.absent or not config.origin or not place.is_absolute():
+        return None
+    try:
+        folder = AgentFolder(place)
+        (name,) = folder.names()
+        return replace(config, agent=folder.load(name, anew=True).agent)
+    except (Exception, SystemExit):  # noqa: BLE001 - an agent's own code may raise anything
+        return None
 
 
 def require_agent(words: str) -> None:

@@ -237,6 +237,35 @@ def test_an_agent_whose_code_no_longer_answers_for_its_model_has_changed(
     assert "was answered by the agent's code, and now its model is asked: small" in shown
 
 
+COUNTS_ON = """
+count = {"n": 0}
+
+
+def before(callback_context, llm_request):
+    count["n"] += 1
+    callback_context.state["seen"] = count["n"]
+
+
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", before_model_callback=before)
+"""
+
+
+def test_a_count_of_the_agents_code_is_not_taken_for_chance(
+    tmp_path: Path, verifies: Ends, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It begins anew with the agent, so that no run passes or fails by those before it; of another count it is not said that the agent is as it was."""
+    written = played(agent(tmp_path / "agents", COUNTS_ON), {"say": "Hi.", "moves": [{"text": "Hello."}]})
+    told = capsys.readouterr()
+    assert "tolerance" not in told.out + told.err
+    verifies(0, written, tmp_path / "agents", "--runs", "3")
+    agent(tmp_path / "agents", COUNTS_ON.replace("+= 1", "+= 2"))
+    (case,) = json.loads(verifies(1, written, tmp_path / "agents", "--json").out)["cases"]
+    found = case["runs"][0]["divergence"]
+    assert (found["verdict"], found["what"]) == ("varies", "state")
+    assert "not known whether the agent changed" in found["sentence"]
+    assert "random" not in json.dumps(found)
+
+
 BOOKS = """
 def book(name: str) -> dict:
     return {"booked": name}
