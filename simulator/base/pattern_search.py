@@ -9,21 +9,27 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
+from abc import ABC, abstractmethod
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
 from re import _parser as parser  # type: ignore[attr-defined] # as above
-from typing import Any, Protocol
+from typing import Any
 
 HAS_REGEX = importlib.util.find_spec("regex") is not None
 
 _NO_REGEX = "the package regex is not installed"
+_TOO_DEEP = "is nested too deeply or too large"
 _STEPS_PER_SECOND = 50_000_000
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _BEGINNINGS = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 _READ_BY_REGEX_ALONE = ("bad escape", "unknown extension", "look-behind requires fixed-width")
 
 
-_MOST_WRITTEN_OUT = 100_000
+MOST_PARTS = 100_000
 """So many parts an expression may have with its counted repetitions written out: so `regex` compiles them."""
+
+SECONDS = 0.05
+"""How long a search may take."""
 
 _COUNTED = re.compile(r"\{(\d+)(?:,(\d*))?\}|\{,(\d+)\}")
 
@@ -36,63 +42,76 @@ class SearchError(ValueError):
     """A search was given up, or was not begun; the text says why, in words that follow what was searched for."""
 
 
-class Searcher(Protocol):
+class PatternSizeError(PatternError, SearchError):
+    """A regular expression is too large to be made ready, so that no search for it is begun; the text follows it, too."""
+
+
+class Searcher(ABC):
     """A regular expression that is ready to search."""
 
-    def search(self, text: str, seconds: float) -> bool:
+    def search(self, text: str, seconds: float = SECONDS) -> bool:
         """Return whether it is found in a text.
 
         Raises:
             SearchError: It cannot be told in this time.
         """
+        return self._found("search", text, seconds)
 
-    def fullmatch(self, text: str, seconds: float) -> bool:
+    def fullmatch(self, text: str, seconds: float = SECONDS) -> bool:
         """Return whether it matches the whole text; raises as `search`."""
+        return self._found("fullmatch", text, seconds)
+
+    @abstractmethod
+    def _found(self, how: str, text: str, seconds: float) -> bool: ...
 
 
+@lru_cache(maxsize=512)
 def searcher(pattern: str, *, ignore_case: bool = False) -> Searcher:
     """Make a regular expression ready to search.
 
     Raises:
-        PatternError: It cannot be read, or has too many repetitions in repetitions.
-        RecursionError, OverflowError: It is nested too deeply, or too large.
+        PatternError: It cannot be read; a `PatternSizeError` where it is too large.
     """
     check_repetitions(pattern)
-    return _Bounded(pattern, ignore_case) if HAS_REGEX else StandardSearcher(pattern, ignore_case)
+    try:
+        return _Bounded(pattern, ignore_case) if HAS_REGEX else StandardSearcher(pattern, ignore_case)
+    except (RecursionError, OverflowError) as error:
+        raise PatternSizeError(_TOO_DEEP) from error
 
 
 def check_repetitions(pattern: str) -> None:
     """Check that an expression is of a size that can be compiled.
 
     Raises:
-        PatternError: Its counted repetitions multiply each other to too many parts.
-        RecursionError, OverflowError: It is nested too deeply, or too large.
+        PatternSizeError: Its counted repetitions multiply each other to too many parts, or it is nested too deeply.
     """
     counts = [max(int(count or 0) for count in found) for found in _COUNTED.findall(pattern)]
-    if len(pattern) * math.prod(max(count, 1) for count in counts) <= _MOST_WRITTEN_OUT:
+    if len(pattern) * math.prod(max(count, 1) for count in counts) <= MOST_PARTS:
         return
     try:
-        tree = parser.parse(pattern)
+        parts = size_of(parser.parse(pattern))
     except re.error:
-        parts = _MOST_WRITTEN_OUT + 1  # only `regex` reads it, so that each count may stand in each other
-    else:
-        parts = _parts(tree)
-    if parts > _MOST_WRITTEN_OUT:
-        raise PatternError(
-            f"its repetitions have more than {_MOST_WRITTEN_OUT:,} parts when they are written out"
+        parts = MOST_PARTS + 1  # only `regex` reads it, so that each count may stand in each other
+    except (RecursionError, OverflowError) as error:
+        raise PatternSizeError(_TOO_DEEP) from error
+    if parts > MOST_PARTS:
+        raise PatternSizeError(
+            f"repeats too much: more than {MOST_PARTS:,} parts when its repetitions are written out"
         )
 
 
-def _parts(tree: Any) -> int:
-    """Return how many parts an expression has with its counted repetitions written out."""
-    return sum(_parts_of(code, value) for code, value in tree) + 1
+def size_of(tree: Any, *, least: bool = False) -> int:
+    """Return how many signs a parsed expression comes to with its counted repetitions written out, as often as they may be or (`least`) must be."""
+    return sum(_size_of_part(code, value, least) for code, value in tree)
 
 
-def _parts_of(code: Any, value: Any) -> int:
+def _size_of_part(code: Any, value: Any, least: bool) -> int:
     if code in _REPEATS:
         low, high = int(value[0]), int(value[1])
-        return max(low, 0 if high == op.MAXREPEAT else high, 1) * _parts(value[2])
-    return sum(_parts(one) for one in _inner(code, value)) + 1
+        times = low if least or high == op.MAXREPEAT else high
+        return max(times, 1) * max(size_of(value[2], least=least), 1)
+    inner = _inner(code, value)
+    return sum(size_of(one, least=least) for one in inner) if inner else 1
 
 
 def _inner(code: Any, value: Any) -> list[Any]:
@@ -107,7 +126,7 @@ def _inner(code: Any, value: Any) -> list[Any]:
     return [value] if code is op.ATOMIC_GROUP else []
 
 
-class _Bounded:
+class _Bounded(Searcher):
     """Searches with the package `regex`."""
 
     def __init__(self, pattern: str, ignore_case: bool) -> None:
@@ -118,20 +137,14 @@ class _Bounded:
         except regex.error as error:
             raise PatternError(str(error)) from error
 
-    def search(self, text: str, seconds: float) -> bool:
+    def _found(self, how: str, text: str, seconds: float) -> bool:
         try:
-            return self._compiled.search(text, timeout=seconds) is not None
-        except TimeoutError:
-            raise SearchError("took too long") from None
-
-    def fullmatch(self, text: str, seconds: float) -> bool:
-        try:
-            return self._compiled.fullmatch(text, timeout=seconds) is not None
+            return getattr(self._compiled, how)(text, timeout=seconds) is not None
         except TimeoutError:
             raise SearchError("took too long") from None
 
 
-class StandardSearcher:
+class StandardSearcher(Searcher):
     """Searches with Python's `re`, where no search of a text of this length can take much longer than it may."""
 
     def __init__(self, pattern: str, ignore_case: bool) -> None:
@@ -144,22 +157,14 @@ class StandardSearcher:
             if not str(error).startswith(_READ_BY_REGEX_ALONE):
                 raise PatternError(str(error)) from error
 
-    def search(self, text: str, seconds: float) -> bool:
-        """Return whether it is found in a text."""
-        return self._ready(len(text), seconds, starts=len(text) + 1).search(text) is not None
-
-    def fullmatch(self, text: str, seconds: float) -> bool:
-        """Return whether it matches the whole text."""
-        return self._ready(len(text), seconds, starts=1).fullmatch(text) is not None
-
-    def _ready(self, length: int, seconds: float, *, starts: int) -> re.Pattern[str]:
+    def _found(self, how: str, text: str, seconds: float) -> bool:
         if self._compiled is None:
             raise SearchError(f"was not searched: {_NO_REGEX}, and Python's re cannot read it")
         most = int(seconds * _STEPS_PER_SECOND)
-        begins = 1 if self._tree and self._tree[0] in _BEGINNINGS else starts
-        if begins * _ways(self._tree, length, most) > most:
+        is_anchored = how == "fullmatch" or (self._tree and self._tree[0] in _BEGINNINGS)
+        if (1 if is_anchored else len(text) + 1) * _ways(self._tree, len(text), most) > most:
             raise SearchError(f"was not searched: {_NO_REGEX}, and Python's re could take too long")
-        return self._compiled
+        return getattr(self._compiled, how)(text) is not None
 
 
 def _ways(tree: Any, length: int, most: int) -> int:

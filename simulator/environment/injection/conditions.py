@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self, TypeAlias, assert_never
@@ -10,18 +9,13 @@ from typing import Annotated, Literal, Self, TypeAlias, assert_never
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from simulator.base.json_values import NotJsonError, canonical, same
-from simulator.base.pattern_search import PatternError, Searcher, SearchError, searcher
+from simulator.base.pattern_search import PatternError, PatternSizeError, Searcher, SearchError, searcher
 from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.expressions import compiled
 
 LONGEST_PATTERN = 8_000
 """Characters that a regular expression may have."""
-
-_LARGEST_PATTERN = 50_000
-_REPEATED = re.compile(r"(\)?)\{(\d+)(?:,\d*)?\}")
-_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
-
 
 _KNOWN = frozenset({"args", "world", "state", "calls", "agent"})
 
@@ -71,29 +65,12 @@ def compiled_pattern(test: Matches) -> Searcher:
     Raises:
         ValueError: It cannot be read, or it repeats so much that making it ready would fill the memory.
     """
-    if _size(test.pattern) > _LARGEST_PATTERN:
-        raise ValueError(f"the pattern {test.pattern!r} repeats too much; use smaller numbers in braces")
     try:
         return searcher(test.pattern, ignore_case=test.ignore_case)
+    except PatternSizeError as error:
+        raise ValueError(f"the pattern {test.pattern!r} {error}") from error
     except PatternError as error:
         raise ValueError(f"the pattern {test.pattern!r} cannot be read: {error}") from error
-    except (RecursionError, OverflowError) as error:
-        raise ValueError(f"the pattern {test.pattern!r} is nested too deeply or too large") from error
-
-
-def _size(pattern: str) -> int:
-    """Say how large a pattern can get at most, as the library writes `(ab){1000}` out as 1000 times `ab`.
-
-    Groups are not matched: a repeated one may hold all that stands before it.
-    """
-    spaced = _VERBOSE.search(pattern) is not None
-    size, end = 0, 0
-    for match in _REPEATED.finditer(pattern):
-        size += match.start() - end
-        repeated = max(1, int(match.group(2)[:9]))
-        size = size * repeated if match.group(1) or spaced else size + repeated
-        end = match.end()
-    return size + len(pattern) - end
 
 
 class Between(FiniteValue):

@@ -8,14 +8,15 @@ from re import _constants as op  # type: ignore[attr-defined] # the parser of `r
 from re import _parser as parser  # type: ignore[attr-defined] # as above
 from typing import Any
 
-from simulator.base.pattern_search import PatternError, Searcher, SearchError, searcher
+from simulator.base.pattern_search import PatternError, SearchError, searcher, size_of
 from simulator.environment.conventions.seeded_choice import Chance
 
 _TRIES = 24
-_SECONDS = 0.05
 _MOST_STEPS = 60_000
 """How many parts are written for one text, in all tries together."""
 _MOST_REPEATS = 64
+LARGEST = 20_000
+"""How many signs a text may have that is made, so many as the pattern must have with its repetitions written out."""
 _DIGITS = "0123456789"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = f"{_LETTERS}{_LETTERS.upper()}{_DIGITS}_"
@@ -49,9 +50,9 @@ def matching(
         if len(text) < least and not writer.anchored:
             text = text + "x" * (least - len(text))
         try:
-            if least <= len(text) <= most and is_found(pattern, text, _SECONDS):
+            if least <= len(text) <= most and searcher(pattern).search(text):
                 return text
-        except (PatternError, UnboundedPatternError, RecursionError):
+        except (PatternError, SearchError):
             return None
     return None
 
@@ -64,8 +65,8 @@ def pattern_cost(pattern: object) -> int:
 def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern is found in a text; one that takes too long is not."""
     try:
-        return is_found(pattern, text, _SECONDS)
-    except (PatternError, UnboundedPatternError, RecursionError):
+        return searcher(pattern).search(text)
+    except (PatternError, SearchError):
         return False
 
 
@@ -186,32 +187,17 @@ def _category(kind: Any) -> str:
             return _LETTERS + _DIGITS
 
 
-# Searches for the regular expressions of schemas that others wrote, within bounds of time and of memory.
-
-
-LARGEST = 20_000
-"""How many signs a pattern may come to, with its repetitions written out; to make one ready takes as much time and room."""
-_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_MOST_NESTED = 100
-
-
-class UnboundedPatternError(ValueError):
-    """A pattern is too large, or a search for it takes too long; the text says which."""
-
-
-def is_found(pattern: str, text: str, seconds: float) -> bool:
+def is_found(pattern: str, text: str) -> bool:
     """Return whether a pattern is found in a text.
 
     Raises:
-        UnboundedPatternError: It would take too much time or memory to tell.
+        SearchError: It would take too much time or memory to tell.
         PatternError: It cannot be read.
     """
     try:
-        return _ready(pattern).search(text, seconds)
+        return searcher(pattern).search(text)
     except SearchError as error:
-        raise UnboundedPatternError(
-            f"cannot check whether it matches {pattern!r}: the search {error}"
-        ) from None
+        raise SearchError(f"cannot check whether it matches {pattern[:200]!r}, which {error}") from None
 
 
 @lru_cache(maxsize=512)
@@ -229,43 +215,7 @@ def tree_of(pattern: str) -> Any:
 def least_size(pattern: str) -> int:
     """Say how many signs a pattern comes to, with each repetition written out as often as it must be; 0 where unknown."""
     tree = tree_of(pattern)
-    return 0 if tree is None else _size(tree, 0)
-
-
-@lru_cache(maxsize=512)
-def _ready(pattern: str) -> Searcher:
-    tree = tree_of(pattern)
-    size = _unread_size(pattern) if tree is None else _size(tree, 0)
-    if size > LARGEST:
-        raise UnboundedPatternError(f"{pattern[:200]!r} repeats too much to be checked")
-    return searcher(pattern)
-
-
-def _size(tree: Any, depth: int) -> int:
-    if depth > _MOST_NESTED:
+    try:
+        return 0 if tree is None else size_of(tree, least=True)
+    except RecursionError:
         return LARGEST + 1
-    size = 0
-    for code, value in tree:
-        if code in _REPEATS:
-            size += max(int(value[0]), 1) * max(_size(value[2], depth + 1), 1)
-        elif code is op.SUBPATTERN:
-            size += _size(value[-1], depth + 1)
-        elif code is op.ATOMIC_GROUP:
-            size += _size(value, depth + 1)
-        elif code is op.BRANCH:
-            size += sum(_size(one, depth + 1) for one in value[1])
-        elif code in (op.ASSERT, op.ASSERT_NOT):
-            size += _size(value[1], depth + 1)
-        elif code is op.GROUPREF_EXISTS:
-            size += sum(_size(one, depth + 1) for one in value[1:] if one is not None)
-        else:
-            size += 1
-    return size
-
-
-def _unread_size(pattern: str) -> int:
-    """Say how large a pattern may be that only the other library reads: as if each repetition held all before it."""
-    size = len(pattern)
-    for times in re.findall(r"\{(\d+)", pattern):
-        size *= max(int(times[:9]), 1)
-    return size

@@ -20,8 +20,8 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied
-from simulator.base.pattern_search import PatternError
-from simulator.environment.schema.pattern_texts import UnboundedPatternError, is_found
+from simulator.base.pattern_search import PatternError, SearchError
+from simulator.environment.schema.pattern_texts import is_found
 
 __all__ = [
     "BrokenSchemaError",
@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 _MOST_PROBLEMS, _MOST_NAMED = 50, 3
-_PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
 _MESSAGE_LENGTH = 300
 _PLAIN_SCHEMA = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
 _PLAIN_VALUE = frozenset({"type", "title", "description", "default"})
@@ -314,8 +313,8 @@ def _pattern(_: Any, pattern: str, instance: object, __: object) -> Iterator[Val
     if not isinstance(instance, str):
         return
     try:
-        found = is_found(pattern, instance, _PATTERN_SECONDS)
-    except UnboundedPatternError as error:
+        found = is_found(pattern, instance)
+    except SearchError as error:
         yield ValidationError(str(error))
         return
     if not found:
@@ -328,8 +327,8 @@ def _pattern_properties(
     for name, value in instance.items() if isinstance(instance, dict) else ():
         for pattern, schema in patterns.items():
             try:
-                found = is_found(pattern, name, _NAME_SECONDS)
-            except UnboundedPatternError as error:
+                found = is_found(pattern, name)
+            except SearchError as error:
                 yield ValidationError(str(error))
                 continue
             if found:
@@ -362,8 +361,8 @@ def _dropped_words(name: str) -> str:
 def _has_pattern(name: str, patterns: dict[str, Any]) -> bool:
     """Return whether one of some patterns names a field; one that takes too much does not, and is a problem of its own."""
     for pattern in patterns:
-        with suppress(UnboundedPatternError):
-            if is_found(pattern, name, _NAME_SECONDS):
+        with suppress(SearchError):
+            if is_found(pattern, name):
                 return True
     return False
 
@@ -376,7 +375,7 @@ def _unevaluated_properties(
         return
     try:
         named = _with_names(schema, list(instance))
-    except UnboundedPatternError as error:
+    except SearchError as error:
         yield ValidationError(str(error))
         return
     yield from Draft202012Validator.VALIDATORS["unevaluatedProperties"](validator, allowed, instance, named)
@@ -397,7 +396,7 @@ def _with_names(schema: Any, names: list[str]) -> Any:
         }
     for pattern, inner in schema.get("patternProperties", {}).items():
         for name in names:
-            if is_found(pattern, name, _NAME_SECONDS):
+            if is_found(pattern, name):
                 fields = result.get("properties", {})
                 result["properties"] = {**fields, name: {"allOf": [fields.get(name, True), inner]}}
     return result
