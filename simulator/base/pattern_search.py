@@ -15,6 +15,8 @@ from re import _constants as op  # type: ignore[attr-defined] # the parser of `r
 from re import _parser as parser  # type: ignore[attr-defined] # as above
 from typing import Any
 
+from simulator.base.work_limit import seconds_left
+
 HAS_REGEX = importlib.util.find_spec("regex") is not None
 
 _NO_REGEX = "the package regex is not installed"
@@ -53,13 +55,19 @@ class Searcher(ABC):
         """Return whether it is found in a text.
 
         Raises:
-            SearchError: It cannot be told in this time.
+            SearchError: It cannot be told in this time, or in what is left within the `WorkLimit` that runs.
         """
-        return self._found("search", text, seconds)
+        return self._in_time("search", text, seconds)
 
     def fullmatch(self, text: str, seconds: float = SECONDS) -> bool:
         """Return whether it matches the whole text; raises as `search`."""
-        return self._found("fullmatch", text, seconds)
+        return self._in_time("fullmatch", text, seconds)
+
+    def _in_time(self, how: str, text: str, seconds: float) -> bool:
+        left = min(seconds, seconds_left())
+        if left <= 0:
+            raise SearchError("was not tried, because others took too long")
+        return self._found(how, text, left)
 
     @abstractmethod
     def _found(self, how: str, text: str, seconds: float) -> bool: ...

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.environment.expressions.evaluation_budget import EvaluationBudget
-
 _SHOWN = 80
 
 
@@ -50,14 +48,13 @@ class CompiledExpression:
     def __repr__(self) -> str:
         return f"CompiledExpression({self.text!r})"
 
-    def value(self, variables: Mapping[str, object], budget: EvaluationBudget | None = None) -> Any:  # noqa: ARG002 - for those that were read
+    def value(self, variables: Mapping[str, object]) -> Any:  # noqa: ARG002 - for those that were read
         """Return the expression's value: JSON, in objects and lists of its own.
 
         Args:
             variables: JSON values by name; objects may be any `Mapping`.
-            budget: The work that this and other evaluations may do together; a budget of its own where it is left out.
 
         Raises:
-            ExpressionError: It has no value: something is missing, does not fit, or is too much work.
+            ExpressionError: It has no value: something is missing, does not fit, or is too much work within the limit that runs.
         """
         raise ExpressionError(self.text, self.unread)

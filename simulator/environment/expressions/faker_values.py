@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.base.near_names import near
-from simulator.environment.expressions.evaluation_budget import EvaluationBudget
-from simulator.environment.expressions.offered_names import Function
+from simulator.base.work_limit import running
 
 _MOST = 200
 _LONGEST = 1_000
@@ -28,9 +27,6 @@ _REFUSED = frozenset(
     {"add_provider", "binary", "csv", "dsv", "enum", "fixed_width", "image", "json", "json_bytes", "psv", "pyobject",
      "pystr_format", "tar", "tsv", "xml", "zip"}
 )  # fmt: skip
-
-# What making a short one costs, in the steps of a `EvaluationBudget`.
-_STEPS = 300
 
 _lock = threading.Lock()
 _HAS_FAKER = importlib.util.find_spec("faker") is not None
@@ -81,15 +77,15 @@ class Fake:
         if name not in fake_names():
             reason = "it cannot be used in expressions" if name in _REFUSED else near(name, fake_names())
             raise LookupError(f"fake has no {name!r}; {reason}")  # its text is that of an ExpressionError
-        return Function(
-            f"fake.{name}", lambda budget, *args, **options: self._made(budget, name, args, options)
-        )
 
-    def _made(
-        self, budget: EvaluationBudget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Any:
-        budget.spend(_STEPS)
-        with budget.paused(), _lock:  # another thread may have the faker, and the first makes it
+        def made(*args: Any, **options: Any) -> Any:
+            return self._made(name, args, options)
+
+        made.__name__ = f"fake.{name}"
+        return made
+
+    def _made(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        with running().paused(), _lock:  # another thread may have the faker, and the first makes it
             _faker()
         with _lock:
             faker = _faker()
@@ -98,11 +94,9 @@ class Fake:
             faker.seed_instance(f"{len(self._seed)}:{self._seed}:{self._asked}")
             self._asked += 1
             try:
-                made = _as_json(method(*args, **options))
+                return _as_json(method(*args, **options))
             except Exception as error:  # a provider may raise anything at arguments that it did not expect
                 raise ValueError(f"fake.{name}: {error}") from error
-        budget.spend(len(repr(made)))  # making a text is dearer than looking at one
-        return made
 
 
 def _check_sizes(

@@ -10,17 +10,17 @@ from typing import Any
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.parser import Parser
 from jinja2.utils import consume
+from jinja2.visitor import NodeTransformer
 
 from simulator.base.near_names import near
+from simulator.base.work_limit import limited
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
-from simulator.environment.expressions.evaluation_budget import EvaluationBudget
-from simulator.environment.expressions.expression_builtins import Language
-from simulator.environment.expressions.sandbox import BUDGET
+from simulator.environment.expressions.expression_values import plain
+from simulator.environment.expressions.sandbox import Sandbox
 
 _DEEPEST = 60
-_STEPS_TO_BEGIN = 20
 _TOO_DEEP = "it is nested too deeply"
-_LANGUAGE = Language()
+_LANGUAGE = Sandbox()
 _UNKNOWN = re.compile(r"'(\w+)' is undefined")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
@@ -45,16 +45,18 @@ class JinjaExpression(CompiledExpression):
             paths=tuple(dict.fromkeys(_paths(tree))),
             called=dict(_called(tree)),
         )
-        body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)]
-        self._template = _LANGUAGE.from_string(nodes.Template(body, lineno=1))
+        body: list[nodes.Node] = [
+            nodes.Assign(nodes.Name("result", "store"), _AsJson().visit(tree), lineno=1)
+        ]
+        template = nodes.Template(body, lineno=1)
+        template.set_environment(_LANGUAGE)
+        self._template = _LANGUAGE.from_string(template)
 
-    def value(self, variables: Mapping[str, object], budget: EvaluationBudget | None = None) -> Any:
+    def value(self, variables: Mapping[str, object]) -> Any:
         """Return the expression's value, as the base class says."""
-        work = EvaluationBudget() if budget is None else budget
         try:
-            with work.running():
-                work.spend(_STEPS_TO_BEGIN)
-                return work.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: work}))
+            with limited():
+                return plain(self._result({**_LANGUAGE.globals, **variables}))
         except UndefinedError as error:
             raise ExpressionError(self.text, _what_is_missing(error, variables)) from None
         except RecursionError:
@@ -67,6 +69,17 @@ class JinjaExpression(CompiledExpression):
         context = self._template.new_context(variables, shared=True)
         consume(self._template.root_render_func(context))
         return context.vars["result"]
+
+
+class _AsJson(NodeTransformer):
+    """Makes lists of tuples, which JSON has not, and has `~` write JSON, where jinja2 would write what Python shows."""
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802 - jinja2's name
+        return self.generic_visit(nodes.List(node.items))
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - as above
+        parts = self.generic_visit(nodes.List(node.nodes))
+        return nodes.Filter(parts, "join", [], [], None, None)
 
 
 def read(text: str) -> JinjaExpression:
@@ -95,7 +108,6 @@ def _tree(text: str) -> nodes.Expr:
         token = parser.stream.current
         raise TemplateSyntaxError(f"unexpected {str(token.value)!r}", token.lineno)
     _check(tree)
-    tree.set_environment(_LANGUAGE)
     return tree
 
 
@@ -109,6 +121,8 @@ def _check(tree: nodes.Node) -> None:
                 raise TemplateSyntaxError(f"no test {node.name!r}; {near(node.name, _LANGUAGE.tests)}", 1)
             if isinstance(node, nodes.Const):
                 _check_literal(node.value)
+            if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+                _check_sliced(node.node)
             if isinstance(node, (nodes.Getattr, nodes.Name)) and _attribute(node).startswith("_"):
                 raise TemplateSyntaxError(f"{_attribute(node)!r} begins with '_', which is not allowed", 1)
         level = [child for node in level for child in node.iter_child_nodes()]
@@ -122,6 +136,14 @@ def _check_literal(value: object) -> None:
         raise TemplateSyntaxError("a number is too large; the largest is about 1.8e308", 1)
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         raise TemplateSyntaxError("a text contains half of a surrogate pair, which is not a character", 1)
+
+
+def _check_sliced(node: nodes.Node) -> None:
+    """Refuse what Python's compiler would warn of, whoever reads the expression."""
+    while isinstance(node, nodes.UnaryExpr):
+        node = node.node
+    if isinstance(node, nodes.Const) and not isinstance(node.value, str):
+        raise TemplateSyntaxError("only a text or a list can be sliced", 1)
 
 
 def _attribute(node: nodes.Getattr | nodes.Name) -> str:

@@ -10,13 +10,11 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
+from simulator.base.work_limit import TooMuchWorkError, WorkLimit, make
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
-from simulator.environment.expressions.evaluation_budget import EvaluationBudget, TooMuchWorkError
+from simulator.environment.expressions.expression_values import text as text_of
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.expressions.faker_values import Fake
-
-MOST_FILLED = 2_000_000
-"""Steps that filling all of one value may take, as `budget.MOST_WORK` counts them."""
 
 MOST_EXPRESSIONS = 1_000
 """Expressions that one text may hold."""
@@ -72,7 +70,8 @@ def filled(value: JsonValue, variables: Mapping[str, object]) -> JsonValue:
     Raises:
         TemplateError: An expression has no value, two keys become the same, or the result is too large or no JSON.
     """
-    result = _filled(value, "", variables, EvaluationBudget(MOST_FILLED))
+    with WorkLimit():
+        result = _filled(value, "", variables)
     try:
         checked: JsonValue = taken(result)
     except NotJsonError as error:
@@ -107,52 +106,49 @@ def _texts(value: JsonValue, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts(inner, item_place(place, index))
 
 
-def _filled(value: JsonValue, place: str, variables: Mapping[str, object], budget: EvaluationBudget) -> Any:
+def _filled(value: JsonValue, place: str, variables: Mapping[str, object]) -> Any:
     if isinstance(value, str):
-        return _filled_text(value, place, variables, budget)
+        return _filled_text(value, place, variables)
     if isinstance(value, list):
-        return [_filled(inner, item_place(place, n), variables, budget) for n, inner in enumerate(value)]
+        return [_filled(inner, item_place(place, n), variables) for n, inner in enumerate(value)]
     if not isinstance(value, dict):
         return value
     result: dict[str, Any] = {}
     for key, inner in value.items():
         inside = field_place(place, key)
-        new = _as_text(_filled_text(key, inside, variables, budget), inside, budget)
+        new = _as_text(_filled_text(key, inside, variables), inside)
         if new in result:
             raise TemplateError(inside, f"two keys are {new!r}")
-        result[new] = _filled(inner, inside, variables, budget)
+        result[new] = _filled(inner, inside, variables)
     return result
 
 
-def _filled_text(text: str, place: str, variables: Mapping[str, object], budget: EvaluationBudget) -> Any:
+def _filled_text(text: str, place: str, variables: Mapping[str, object]) -> Any:
     if "{{" not in text:
         return text
     values = [
-        part if isinstance(part, str) else _value(part, place, variables, budget)
-        for part in _read(text, place)
+        part if isinstance(part, str) else _value(part, place, variables) for part in _read(text, place)
     ]
     try:
         if len(values) == 1:
             return values[0]
-        joined = "".join(_as_text(value, place, budget) for value in values)
-        budget.room_for(len(joined))
+        joined = "".join(_as_text(value, place) for value in values)
+        make(len(joined))
     except TooMuchWorkError as error:
         raise TemplateError(place, str(error)) from None
     return joined
 
 
-def _value(
-    part: CompiledExpression, place: str, variables: Mapping[str, object], budget: EvaluationBudget
-) -> Any:
+def _value(part: CompiledExpression, place: str, variables: Mapping[str, object]) -> Any:
     try:
-        return part.value(variables, budget)
+        return part.value(variables)
     except ExpressionError as error:
         raise TemplateError(place, str(error)) from error
 
 
-def _as_text(value: object, place: str, budget: EvaluationBudget) -> str:
+def _as_text(value: object, place: str) -> str:
     try:
-        return budget.text(value)
+        return text_of(value)
     except TooMuchWorkError as error:
         raise TemplateError(place, str(error)) from None
 

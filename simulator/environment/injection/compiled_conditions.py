@@ -11,11 +11,12 @@ from typing import NamedTuple, assert_never
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
+from simulator.base.pattern_search import SearchError
 from simulator.base.place_names import field_place
+from simulator.base.work_limit import MOST_SECONDS, WorkLimit
 from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.compiled_expression import ExpressionError
-from simulator.environment.expressions.evaluation_budget import MOST_SECONDS, EvaluationBudget
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.conditions import (
     AgentIs,
@@ -27,8 +28,6 @@ from simulator.environment.injection.conditions import (
     Expression,
     Not,
     ReadyTest,
-    SearchTime,
-    UndecidedError,
     WorldIs,
     ready_test,
     shown,
@@ -39,7 +38,7 @@ from simulator.environment.injection.rule_call import CallContext
 
 
 MOST_SECONDS_OF_ALL = 0.5
-"""Processor time that the expressions of all rules may take for one call."""
+"""Processor time that the expressions and patterns of all rules may take for one call."""
 
 
 class Seen:
@@ -47,18 +46,18 @@ class Seen:
 
     def __init__(self, call: CallContext) -> None:
         self.call = call
-        self.patience = SearchTime()
-        self.work = EvaluationBudget()
-        """What the expressions of the rule that is judged may still take."""
-        self._seconds = MOST_SECONDS_OF_ALL
+        self.limit = WorkLimit()
+        """What the rule that is judged may still take."""
+        self._given, self._seconds = MOST_SECONDS, MOST_SECONDS_OF_ALL
         self.words: dict[str, str] = {}
         """What was said about an argument's value, by the argument's name."""
 
     def next_rule(self) -> None:
-        """Give the rule that is judged next work of its own, out of the time that all rules have for this call."""
-        if self.work.taken:
-            self._seconds -= self.work.taken
-            self.work = EvaluationBudget(seconds=min(MOST_SECONDS, max(self._seconds, 0.0)))
+        """Give the rule that is judged next a limit of its own, out of the time that all rules have for this call."""
+        if self.limit.left < self._given:
+            self._seconds -= self._given - self.limit.left
+            self._given = min(MOST_SECONDS, max(self._seconds, 0.0))
+            self.limit = WorkLimit(self._given)
 
     @cached_property
     def world(self) -> Mapping[str, Mapping[str, JsonObject]]:
@@ -279,24 +278,27 @@ class _OfPlaces(Matcher):
 
     def holds(self, seen: Seen, number: int | None) -> bool:
         del number
+        values = self._values(seen)
         try:
-            return self._passes(self._values(seen), seen.patience) is not self._negated
-        except UndecidedError:
+            with seen.limit:
+                return self._passes(values) is not self._negated
+        except SearchError:
             return False
 
-    def _passes(self, values: list[tuple[str, JsonValue]], patience: SearchTime) -> bool:
+    def _passes(self, values: list[tuple[str, JsonValue]]) -> bool:
         if self._test.asks_for_absence:
             return not values
-        return any(self._test.passes(value, patience) for _, value in values)
+        return any(self._test.passes(value) for _, value in values)
 
     def why(self, seen: Seen, number: int | None) -> Why:
         del number
         test = self._test
         values = self._values(seen)
         try:
-            if self._passes(values, seen.patience) is self._negated:
-                return self._missed(seen, values)
-        except UndecidedError as error:
+            with seen.limit:
+                if self._passes(values) is self._negated:
+                    return self._missed(seen, values)
+        except SearchError as error:
             return Why(f"{values[0][0]}: {error}", 0.0)
         # A pattern was too slow when the rule was judged, and is not now.
         return Why(f"could not check in time whether {values[0][0]} is {test.wanted}", 0.0)
@@ -307,7 +309,7 @@ class _OfPlaces(Matcher):
         if not values:
             return Why(f"{self._nowhere(seen)}, wanted {wanted}", 0.0)
         if self._negated:
-            place, value = next((each for each in values if test.passes(each[1], seen.patience)), values[0])
+            place, value = next((each for each in values if test.passes(each[1])), values[0])
             return Why(f"{place} was {shown(value)}, wanted {wanted}", 0.0)
         place, value = max(values, key=lambda each: test.near(each[1]))
         others = f" (closest of {len(values)})" if len(values) > 1 else ""
@@ -412,7 +414,9 @@ class ExpressionMatcher(Matcher):
             return False
 
     def _is_true(self, seen: Seen) -> bool:
-        return bool(self._expression.value(self._variables(seen), seen.work))
+        variables = self._variables(seen)
+        with seen.limit:
+            return bool(self._expression.value(variables))
 
     def _variables(self, seen: Seen) -> Mapping[str, object]:
         variables: dict[str, object] = {"args": seen.call.arguments, "agent": seen.call.agent}

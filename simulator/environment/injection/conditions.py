@@ -224,26 +224,8 @@ Not.model_rebuild()
 
 
 _SHOWN_LENGTH = 120
-_SEARCH_SECONDS = 0.05
-_ALL_SEARCHES_SECONDS = 0.5
 
 _OTHER_TYPE, _SAME_TYPE, _NEARLY = 0.2, 0.5, 0.9
-
-
-class UndecidedError(Exception):
-    """Whether a condition holds cannot be told; the text says why. The condition then counts as one that does not hold."""
-
-
-class SearchTime:
-    """The time that is left for regular expressions in one decision; only searches that were given up use it."""
-
-    def __init__(self) -> None:
-        self.left = _ALL_SEARCHES_SECONDS
-
-    def give_up(self, pattern: str, error: SearchError) -> UndecidedError:
-        """Count a search that was given up."""
-        self.left -= _SEARCH_SECONDS
-        return UndecidedError(f"the pattern {shown(pattern)} {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +233,13 @@ class ReadyTest:
     """A test of one value, made ready.
 
     Attributes:
-        passes: Checks whether a value passes; raises `UndecidedError` where a pattern takes too long.
+        passes: Checks whether a value passes; raises `SearchError` where a pattern takes too long.
         wanted: What it wants, in words that follow "wanted".
         near: Tells how near a value that does not pass came, from 0 to 1.
         asks_for_absence: Whether no value is what it wants.
     """
 
-    passes: Callable[[JsonValue, SearchTime], bool]
+    passes: Callable[[JsonValue], bool]
     wanted: str
     near: Callable[[JsonValue], float]
     asks_for_absence: bool = False
@@ -268,30 +250,28 @@ def ready_test(test: Test) -> ReadyTest:
     match test:
         case Equals(value=wanted):
             return ReadyTest(
-                lambda value, _: same(value, wanted), shown(wanted), lambda value: likeness(value, wanted)
+                lambda value: same(value, wanted), shown(wanted), lambda value: likeness(value, wanted)
             )
         case Holds(value=wanted):
             return ReadyTest(
-                lambda value, _: holds(value, wanted),
+                lambda value: holds(value, wanted),
                 f"something that contains {shown(wanted)}",
                 lambda value: _share_held(value, wanted),
             )
         case Matches():
             return _ready_pattern(test)
         case Between():
-            return ReadyTest(
-                lambda value, _: _is_between(value, test), _range(test), lambda v: _near(v, test)
-            )
+            return ReadyTest(lambda value: _is_between(value, test), _range(test), lambda v: _near(v, test))
         case OneOf(values=values):
             return ReadyTest(
-                lambda value, _: any(same(value, wanted) for wanted in values),
+                lambda value: any(same(value, wanted) for wanted in values),
                 f"one of {shown(list(values))}",
                 lambda value: max(likeness(value, wanted) for wanted in values),
             )
         case Present() | Absent():
             absence = isinstance(test, Absent)
             return ReadyTest(
-                lambda _value, _: not absence, "none" if absence else "a value", lambda _value: 0.0, absence
+                lambda _value: not absence, "none" if absence else "a value", lambda _value: 0.0, absence
             )
     assert_never(test)
 
@@ -349,17 +329,11 @@ def _ready_pattern(test: Matches) -> ReadyTest:
     pattern = compiled_pattern(test)
     search = pattern.fullmatch if test.whole else pattern.search
 
-    def passes(value: JsonValue, patience: SearchTime) -> bool:
-        if not isinstance(value, str):
-            return False
-        if patience.left <= 0:
-            raise UndecidedError(
-                f"the pattern {shown(test.pattern)} was not tried, because others took too long"
-            )
+    def passes(value: JsonValue) -> bool:
         try:
-            return search(value, _SEARCH_SECONDS)
+            return isinstance(value, str) and search(value)
         except SearchError as error:
-            raise patience.give_up(test.pattern, error) from None
+            raise SearchError(f"the pattern {shown(test.pattern)} {error}") from None
 
     what = "a text that fully matches" if test.whole else "a text that matches"
     return ReadyTest(

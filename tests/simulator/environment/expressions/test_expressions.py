@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 import time
 import tracemalloc
@@ -18,7 +17,6 @@ from pydantic import JsonValue
 
 from simulator.base.place_names import field_place, item_place
 from simulator.environment.expressions.compiled_expression import ExpressionError
-from simulator.environment.expressions.evaluation_budget import EvaluationBudget, TooMuchWorkError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.expressions.json_paths import PathError, parse
 from simulator.environment.expressions.templates import TemplateError, filled, variables_of
@@ -107,6 +105,7 @@ def test_an_expression_reads_like_python(text: str, expected: object) -> None:
         ("[1, -1e999] | sum", "too large"),
         ("'\\ud800'", "surrogate"),
         ("str(int=1, int=2)", "keyword argument repeated"),
+        ("7[1:]", "only a text or a list"),
     ],
 )
 def test_what_is_no_expression_is_refused_when_it_is_read(text: str, reason: str) -> None:
@@ -137,6 +136,10 @@ def test_what_is_no_expression_is_refused_when_it_is_read(text: str, reason: str
         ("args.city.lower", "write lower()"),
         ("stock()", "not a function"),
         ("(0 - 8) ** 0.5", "no real number"),
+        (
+            "range(9999) | map('string') | map('upper') | map('lower') | map('string') | map('upper') | list",
+            "longer than",
+        ),
         ("[args] | sum", "numbers only"),
         ("1e308 * 10", "JSON cannot represent"),
         ("[1e308 * 10 - 1e308 * 10]", "JSON cannot represent"),
@@ -265,8 +268,8 @@ def test_a_result_shares_nothing_with_the_variables() -> None:
     assert variables == {"world": {"rows": [{"n": 1}]}}
 
 
-AT_MOST_SECONDS = 10.0
-"""Of this thread's processor time, a hundred times the deadline; what is not bounded takes minutes, or all memory."""
+AT_MOST_SECONDS = 1.0
+"""Of this thread's processor time, ten times the limit; what is not limited takes minutes, or all memory."""
 
 CHEAP_TO_WRITE = [
     "(['ab']*99999)|select('in','b'*999999)|list|length", "('b'*999999) in (['a'*999999]*99999)",
@@ -304,31 +307,6 @@ def test_no_drawn_expression_holds_the_thread(text: str) -> None:
             json.dumps(ready.value(COSTLY_VARIABLES), allow_nan=False)
         finally:
             assert time.thread_time() - began < AT_MOST_SECONDS
-
-
-def test_the_clock_ends_what_its_steps_do_not() -> None:
-    """The time that there is counts too: by the thread's own clock, which is read often enough."""
-    ticks = itertools.count()
-    slow = EvaluationBudget(seconds=3.0, clock=lambda: float(next(ticks)))
-    with pytest.raises(ExpressionError, match="3000 ms"):
-        compiled("range(9999) | map('abs') | sum").value({}, slow)
-    assert next(ticks) < 10
-    assert compiled("1 + 1").value({}, EvaluationBudget(seconds=3.0, clock=lambda: 0.0)) == 2
-
-
-def test_evaluations_share_the_time_of_one_budget() -> None:
-    """What the first took is missing to the second; what is paused is not counted."""
-    now = [0.0]
-    shared = EvaluationBudget(seconds=1.0, clock=lambda: now[0])
-    with shared.running():
-        now[0] += 0.6
-        with shared.paused():
-            now[0] += 100.0
-    assert shared.taken == pytest.approx(0.6)
-    with shared.running():
-        now[0] += 0.6
-        with pytest.raises(TooMuchWorkError, match="longer than 1000 ms"):
-            shared.spend(10_000)
 
 
 MARKER = "m4rk3r-of-the-process"
