@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import NamedTuple, assert_never
 
@@ -26,8 +27,9 @@ from simulator.environment.injection.conditions import (
     CallNumber,
     Condition,
     Expression,
+    Matches,
     Not,
-    ReadyTest,
+    Test,
     WorldIs,
     ready_test,
     shown,
@@ -39,6 +41,9 @@ from simulator.environment.injection.rule_call import CallContext
 
 MOST_SECONDS_OF_ALL = 0.5
 """Processor time that the expressions and patterns of all rules may take for one call."""
+
+
+_UNLIMITED = nullcontext()
 
 
 class Seen:
@@ -265,8 +270,9 @@ class _Agent(Matcher):
 class _OfPlaces(Matcher):
     """A test of the values that stand at some places."""
 
-    def __init__(self, test: ReadyTest, *, negated: bool) -> None:
-        self._test, self._negated = test, negated
+    def __init__(self, test: Test, *, negated: bool) -> None:
+        self._test, self._negated = ready_test(test), negated
+        self._searches = isinstance(test, Matches)
 
     @abstractmethod
     def _values(self, seen: Seen) -> list[tuple[str, JsonValue]]:
@@ -278,26 +284,24 @@ class _OfPlaces(Matcher):
 
     def holds(self, seen: Seen, number: int | None) -> bool:
         del number
-        values = self._values(seen)
         try:
-            with seen.limit:
-                return self._passes(values) is not self._negated
+            return self._passes(seen, self._values(seen)) is not self._negated
         except SearchError:
             return False
 
-    def _passes(self, values: list[tuple[str, JsonValue]]) -> bool:
+    def _passes(self, seen: Seen, values: list[tuple[str, JsonValue]]) -> bool:
         if self._test.asks_for_absence:
             return not values
-        return any(self._test.passes(value) for _, value in values)
+        with seen.limit if self._searches else _UNLIMITED:
+            return any(self._test.passes(value) for _, value in values)
 
     def why(self, seen: Seen, number: int | None) -> Why:
         del number
         test = self._test
         values = self._values(seen)
         try:
-            with seen.limit:
-                if self._passes(values) is self._negated:
-                    return self._missed(seen, values)
+            if self._passes(seen, values) is self._negated:
+                return self._missed(seen, values)
         except SearchError as error:
             return Why(f"{values[0][0]}: {error}", 0.0)
         # A pattern was too slow when the rule was judged, and is not now.
@@ -309,7 +313,7 @@ class _OfPlaces(Matcher):
         if not values:
             return Why(f"{self._nowhere(seen)}, wanted {wanted}", 0.0)
         if self._negated:
-            place, value = next((each for each in values if test.passes(each[1])), values[0])
+            place, value = next((each for each in values if self._passes(seen, [each])), values[0])
             return Why(f"{place} was {shown(value)}, wanted {wanted}", 0.0)
         place, value = max(values, key=lambda each: test.near(each[1]))
         others = f" (closest of {len(values)})" if len(values) > 1 else ""
@@ -320,7 +324,7 @@ class ArgumentMatcher(_OfPlaces):
     """Asks for an argument of the call."""
 
     def __init__(self, condition: ArgumentIs, *, negated: bool) -> None:
-        super().__init__(ready_test(condition.test), negated=negated)
+        super().__init__(condition.test, negated=negated)
         self._path = json_paths.parse(condition.path)
         steps = self._path.steps
         self._name = steps[0] if len(steps) == 1 and isinstance(steps[0], str) else None
@@ -346,7 +350,7 @@ class WorldMatcher(_OfPlaces):
     """Asks for an entity of the world, or for something in it."""
 
     def __init__(self, condition: WorldIs, *, negated: bool) -> None:
-        super().__init__(ready_test(condition.test), negated=negated)
+        super().__init__(condition.test, negated=negated)
         self._kind, self._id = condition.entity, condition.entity_id
         self._id_from = json_paths.parse(condition.id_from) if condition.id_from else None
         self._field = json_paths.parse(condition.field)
