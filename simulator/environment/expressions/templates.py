@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
-from simulator.base.work_limit import TooMuchWorkError, WorkLimit, make
+from simulator.base.work_limit import TooMuchWorkError, WorkLimit
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expression_values import text as text_of
 from simulator.environment.expressions.expressions import compiled
@@ -70,10 +70,12 @@ def filled(value: JsonValue, variables: Mapping[str, object]) -> JsonValue:
     Raises:
         TemplateError: An expression has no value, two keys become the same, or the result is too large or no JSON.
     """
-    with WorkLimit():
-        result = _filled(value, "", variables)
     try:
+        with WorkLimit():
+            result = _filled(value, "", variables)
         checked: JsonValue = taken(result)
+    except TooMuchWorkError as error:
+        raise TemplateError("", str(error)) from None
     except NotJsonError as error:
         raise TemplateError("", f"the result is {error}") from error
     return checked
@@ -116,7 +118,7 @@ def _filled(value: JsonValue, place: str, variables: Mapping[str, object]) -> An
     result: dict[str, Any] = {}
     for key, inner in value.items():
         inside = field_place(place, key)
-        new = _as_text(_filled_text(key, inside, variables), inside)
+        new = text_of(_filled_text(key, inside, variables))
         if new in result:
             raise TemplateError(inside, f"two keys are {new!r}")
         result[new] = _filled(inner, inside, variables)
@@ -126,31 +128,14 @@ def _filled(value: JsonValue, place: str, variables: Mapping[str, object]) -> An
 def _filled_text(text: str, place: str, variables: Mapping[str, object]) -> Any:
     if "{{" not in text:
         return text
-    values = [
-        part if isinstance(part, str) else _value(part, place, variables) for part in _read(text, place)
-    ]
+    parts = _read(text, place)
     try:
+        values = [part if isinstance(part, str) else part.value(variables) for part in parts]
         if len(values) == 1:
             return values[0]
-        joined = "".join(_as_text(value, place) for value in values)
-        make(len(joined))
-    except TooMuchWorkError as error:
-        raise TemplateError(place, str(error)) from None
-    return joined
-
-
-def _value(part: CompiledExpression, place: str, variables: Mapping[str, object]) -> Any:
-    try:
-        return part.value(variables)
-    except ExpressionError as error:
+        return text_of("".join(map(text_of, values)))
+    except (ExpressionError, TooMuchWorkError) as error:
         raise TemplateError(place, str(error)) from error
-
-
-def _as_text(value: object, place: str) -> str:
-    try:
-        return text_of(value)
-    except TooMuchWorkError as error:
-        raise TemplateError(place, str(error)) from None
 
 
 # ---------------------------------------------------------------- reading a text
@@ -159,10 +144,8 @@ def _as_text(value: object, place: str) -> str:
 def _read(text: str, place: str) -> tuple[str | CompiledExpression, ...]:
     try:
         return _parts(text)
-    except ExpressionError as error:
-        raise TemplateError(place, str(error)) from error
     except ValueError as error:
-        raise TemplateError(place, str(error)) from None
+        raise TemplateError(place, str(error)) from error
 
 
 @lru_cache(maxsize=2_048)
