@@ -42,6 +42,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _standing(result: Any) -> Any:
+    if isinstance(result, (bool, int, float)):  # nearly always
+        return result
     if isinstance(result, str):
         make(len(result))
     elif isinstance(result, (list, tuple)):
@@ -141,14 +143,17 @@ def _field(item: Any, path: str) -> Any:
 
 
 def _of_items(name: str) -> Callable[..., Any]:
-    """Go through items as jinja2 does, but not through what has none; `map` may give the same large value again and again."""
+    """Go through items as jinja2 does, but not through what has none; what `map` gives again and again has its size each time."""
     function: Any = FILTERS[name]
 
     @wraps(function)
     def run(context: Any, items: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         iter(items)
+        given = set[int]()
         for item in function(context, items, *args, **kwargs):
-            make(weight(item) if name == "map" else 0)
+            if id(item) in given:
+                make(weight(item))
+            given.add(id(item))
             yield item
 
     return run
