@@ -102,8 +102,9 @@ function begin() {{
   try {{
     typed = JSON.parse(sessionStorage.getItem(TYPED) ?? "null");
   }} catch {{}}
+  if (typed && typed.page !== location.search) return; // it is for the page that Forward or Back leads to
   forget();
-  if (typed?.key && typed.page === location.search && Date.now() - typed.at < {TYPED_MS}) putBack(typed);
+  if (typed?.key && Date.now() - typed.at < {TYPED_MS}) putBack(typed);
 }}
 
 export default function ({{ data, parentElement, setTriggerValue }}) {{

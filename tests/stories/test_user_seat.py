@@ -34,7 +34,7 @@ def _play_the_user(studio: Studio) -> None:
 
 
 def test_a_held_scenario_is_accepted_and_changed(studio: Studio, tmp_path: Path) -> None:
-    """The golden trace has one turn for each message, in the words that were sent; a refresh loses nothing, also not what was typed last."""
+    """The golden trace has one turn for each message, in the words that were sent; a refresh, or Back and Forward, lose nothing, also not what was typed last."""
     _play_the_user(studio)
     expect(_query(studio)).to_have_value("Hello there.")
     studio.rest()
@@ -49,10 +49,16 @@ def test_a_held_scenario_is_accepted_and_changed(studio: Studio, tmp_path: Path)
     studio.page.reload()  # at once, before the browser has handed over what was typed
     studio.rest()
     expect(_query(studio)).to_have_value("Message number 2, changed.")
+    _query(studio).fill("Message number 2, changed again.")
+    studio.page.go_back()
+    studio.like("start_query").wait_for()
+    studio.page.go_forward()
+    expect(_query(studio)).to_have_value("Message number 2, changed again.")
+    studio.rest()
     studio.click("query_send")
     expect(_query(studio)).to_have_value("Message number 3.")
     studio.rest()
 
     case = case_of(studio.export_to(tmp_path / "talk.evalset.json", "frozen"), "frozen")
     said = [turn.user_content.parts[0].text for turn in case.conversation or () if turn.user_content.parts]
-    assert said == ["Hello there.", "Message number 2, changed."]
+    assert said == ["Hello there.", "Message number 2, changed again."]
