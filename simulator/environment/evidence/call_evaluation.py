@@ -404,7 +404,8 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
         or (given.keys() - cls.fields.keys() and cls.kind != "model")
     ):
         raise _failing(TypeError, node)
-    special = _SPECIAL_METHODS & {name for one in family(cls) for name in one.scope.names}
+    more = {" extra"} if given.keys() - cls.fields.keys() else frozenset[str]()
+    special = (_SPECIAL_METHODS | more) & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
     special = special - {"__post_init__"} if begins else special
     is_limited = any(" limited" in one.scope.names for one in family(cls))

@@ -523,6 +523,7 @@ def _class(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> None:
             isinstance(one, ast.AnnAssign)
             and isinstance(one.target, ast.Name)
             and not named(one.annotation).startswith("ClassVar")
+            and one.target.id != "model_config"
         ):
             default = (
                 NO_DEFAULT
@@ -588,13 +589,44 @@ def _is_special(node: ast.ClassDef, inner: NameScope, kind: str) -> bool:
         for one in method.decorator_list
     }
     plain = {"property", "staticmethod", "classmethod", "computed_field"}
-    own = (
-        bool(decorators - plain)
-        or "computed_field" in decorators
-        or "model_config" in inner.names
-        or "Config" in inner.names
-    )
-    return own or bool(_field_options(node) & _TURNS) or bool(node.keywords)
+    own = bool(decorators - plain) or "computed_field" in decorators
+    settings = _settings(node)
+    if "extra" in settings:
+        inner.names[" extra"] = True
+    return own or bool(_field_options(node) & _TURNS) or bool(settings - _SET_ASIDE)
+
+
+def _settings(node: ast.ClassDef) -> set[str | None]:
+    """Return the names of what a class sets for pydantic, and None for what is not read of it."""
+    found = {one.arg for one in node.keywords}
+    for one in node.body:
+        match one:
+            case ast.ClassDef(name="Config"):
+                found |= scan(one.body).bound | set(map(named, one.bases))
+            case (
+                ast.Assign(targets=[ast.Name(id="model_config")], value=value)
+                | ast.AnnAssign(target=ast.Name(id="model_config"), value=value)
+            ):
+                found |= _names_set(value)
+    return found
+
+
+def _names_set(value: ast.expr | None) -> set[str | None]:
+    match value:
+        case ast.Call(func=func, args=[], keywords=keywords) if named(func).endswith("ConfigDict"):
+            return {one.arg for one in keywords}
+        case ast.Dict(keys=keys):
+            return {getattr(one, "value", None) for one in keys}
+    return {None}
+
+
+_SET_ASIDE = frozenset({
+    "title", "json_schema_extra", "schema_extra", "from_attributes", "orm_mode", "arbitrary_types_allowed", "populate_by_name",
+    "allow_population_by_field_name", "validate_by_name", "protected_namespaces", "frozen", "validate_assignment", "extra", "defer_build",
+    "use_attribute_docstrings", "hide_input_in_errors", "model_title_generator", "field_title_generator", "json_schema_mode_override",
+    "json_schema_serialization_defaults_required",
+})  # fmt: skip
+"""What pydantic may be set that changes no field of an object that is made of known fields alone."""
 
 
 def _field_options(node: ast.ClassDef) -> set[str]:

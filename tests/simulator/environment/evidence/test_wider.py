@@ -109,6 +109,23 @@ PROGRAMS = {
             again = Order.model_validate(order)
             return {"same": again is order, "sum": sum(line.amount for line in order.lines), "dump": order.model_dump(mode="json"), "kind": order.lines[0].color is Color.RED}
     """,
+    "models that are set up": """
+        from pydantic import ConfigDict
+        class Stop(BaseModel):
+            model_config: ConfigDict = ConfigDict(from_attributes=True, frozen=True, title="A stop", protected_namespaces=())
+            name: str = Field(description="its name")
+        class Tram(BaseModel, arbitrary_types_allowed=True):
+            model_config = {"extra": "forbid", "validate_assignment": True, "json_schema_extra": {"a": 1}}
+            stops: list[Stop]
+        class Line(BaseModel):
+            class Config:
+                populate_by_name = True
+            number: int
+        class Night(Line):
+            until: str = "5:00"
+        def tool(text):
+            return [Tram(stops=[Stop(name=text)]).model_dump(), Night(number=3).model_dump()]
+    """,
 }  # fmt: skip
 
 
@@ -145,6 +162,26 @@ def test_a_list_of_models_is_read_as_adk_gives_it() -> None:
     """
     found = certain(source, "total", items=[{"name": "a", "price": 2}, {"name": "b", "price": 0.5}])
     assert found == {"kinds": ["Item", "Item"], "sum": 2.5}
+
+
+@for_each(
+    "setting",
+    ["ConfigDict(str_strip_whitespace=True)", "{'use_enum_values': True}", "{**COMMON}", "COMMON", "ConfigDict(extra='allow')"],
+)  # fmt: skip
+def test_a_model_that_changes_what_it_is_given_is_not_known(setting: str) -> None:
+    """One that takes more than its fields is not where it is given more."""
+    source = f"""
+        from pydantic import BaseModel, ConfigDict
+        COMMON = dict(str_to_lower=True)
+        class Item(BaseModel):
+            model_config = {setting}
+            name: str
+        def tool(text):
+            return Item(name=text, price=2).model_dump()
+    """
+    first = reading(source, "tool", text=" A ").outcomes[0]
+    assert not first.certain
+    assert first.value != {"name": " A "}
 
 
 @pytest.mark.parametrize(
