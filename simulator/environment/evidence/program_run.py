@@ -81,10 +81,12 @@ class RunPlan:
     Attributes:
         decided: What was decided, in order, where the values did not.
         turned: The test, counted from 0, that comes out against what the values say; -1 for none.
+        stops: Whether the run is left where the next decision would be.
     """
 
     decided: tuple[bool, ...] = ()
     turned: int = -1
+    stops: bool = False
 
 
 class ProgramRun:
@@ -148,6 +150,8 @@ class ProgramRun:
         place = len(self.taken)
         if place < len(self.plan.decided):
             so = self.plan.decided[place]
+        elif self.plan.stops:
+            raise TooMuchError
         else:
             so = first
             if self.plan.turned < 0:

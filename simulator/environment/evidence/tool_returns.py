@@ -8,6 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os.path import commonprefix
 from threading import Lock
 from typing import Any
 
@@ -203,7 +204,22 @@ class _Reader:
             if not plans and turned:
                 plans.extend(turned[: most - len(found)])
                 turned = []
+        whole = all(one.whole for one in found if one.possible)
+        if plans or not whole:
+            begun = commonprefix([one.decided for one in plans])  # noqa: RUF071 - of decisions, and no paths
+            shared = RunPlan(tuple(begun), stops=True)
+            self._doubt([one for one in found if one.possible], heap, shared if whole else None)
         return found
+
+    def _doubt(self, found: Sequence[_End], heap: Heap, shared: RunPlan | None) -> None:
+        """Let nothing be sure of what some ways do besides but what is done before the first of those part that were not followed."""
+        self._budget = StepBudget(STEPS)
+        first = Outcome() if shared is None else self._run(heap, shared)[0].outcome
+        for end in found:
+            one = end.outcome
+            state, actions = alike(one.state, first.state), alike(one.actions, first.actions)
+            unsure = _differing(one.state, state) | _differing(one.actions, actions)
+            end.outcome = replace(one, state=state, actions=actions, unsure=unsure)
 
     def reached(self, heap: Heap) -> Reached:
         """Return the names of the modules whose values a call can reach: what it has not left as it was is among them."""
@@ -262,7 +278,9 @@ class _Reader:
             )
         except ProgramException as raised:
             outcome = _of_raised(run, raised)
-        except TouchedError:
+        except (TouchedError, TooMuchError) as error:
+            if isinstance(error, TooMuchError) and not plan.stops:
+                raise
             outcome = Outcome(Hole(), tuple(run.when), certain=False)
         if session is not None:
             session.names[_STATE] = self._context.state
@@ -545,7 +563,9 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
         if known is not outcome and known.possible is end.possible:
             differing = _differing(known.state, outcome.state) | _differing(known.actions, outcome.actions)
             actions = alike(known.actions, outcome.actions)
-            found[_told(known)] = replace(known, actions=actions, unsure=known.unsure | differing)
+            found[_told(known)] = replace(
+                known, actions=actions, unsure=known.unsure | outcome.unsure | differing
+            )
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
     possible = [one for one in ends if one.possible]
     followed = all(one.whole for one in possible) and len(possible) < MOST_RUNS

@@ -86,6 +86,34 @@ def counts(item: str, tool_context) -> dict:
             return {"done": item}
     return {"done": None}
 
+def talks(item: str, tool_context) -> dict:
+    tool_context.state["asked"] = item
+    task = requests.get("http://shop").json()
+    if task["closed"]:
+        raise ValueError("closed")
+    tool_context.state["mood"] = "busy"
+    if task["status"] == "asks":
+        tool_context.actions.escalate = True
+        tool_context.state["mood"] = "curious"
+    elif task["status"] == "gone":
+        raise ValueError("gone")
+    elif task["status"] == "failed":
+        raise ValueError("failed")
+    said = []
+    for part in ("text", "data", "file"):
+        if task[part]:
+            said.append(task[part]["a"] if task[part]["plain"] else task[part]["b"])
+    return {"said": said}
+
+def talks_on(item: str, tool_context) -> dict:
+    tool_context.state["asked"] = item
+    try:
+        while requests.get("http://shop").json()["more"]:
+            tool_context.state["turned"] = True
+    except ValueError:
+        tool_context.actions.escalate = True
+    return {"said": item}
+
 def gives_away(item: str, tool_context) -> dict:
     tool_context.state["item"] = item
     requests.post("http://shop", data=tool_context)
@@ -136,6 +164,8 @@ def call_of(name: str, state: dict[str, Any] | None = None, **more: Any) -> Draf
         ("seeks", {}, {"state_delta": {"rounds": 0, "found": True}}),
         ("counts", {}, {}),
         ("gives_away", {}, {}),
+        ("talks", {}, {"state_delta": {"asked": "A"}}),
+        ("talks_on", {}, {}),
     ],
 )  # fmt: skip
 def test_what_the_way_to_the_response_does_is_proposed(
@@ -161,6 +191,8 @@ def test_what_the_way_to_the_response_does_is_proposed(
         ("removes", ""),
         ("loops", "; its code may also write row"),
         ("gives_away", "; its code also writes item to the state: the values are unknown"),
+        ("talks", "; its code may also write escalate, mood"),
+        ("talks_on", "; its code may also write asked, escalate, turned"),
     ],
 )
 def test_what_other_ways_to_the_response_write_is_named(name: str, told: str) -> None:
