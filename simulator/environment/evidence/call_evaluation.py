@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
 
+from pydantic import ValidationError
+
 from simulator.base.python_source import parsed
 from simulator.environment.evidence import (
     dice,
@@ -125,7 +127,7 @@ Args = Sequence[Any]
 Keywords = Mapping[str, Any]
 
 
-def _failing(kind: type[Exception] | None, node: ast.AST) -> ProgramException:
+def _failing(kind: type[Exception], node: ast.AST) -> ProgramException:
     """Return an exception with a text that is not known."""
     return ProgramException(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
 
@@ -414,12 +416,11 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
     made = ClassInstance(cls, {}, whole=not special)
     for name, (annotation, default) in cls.fields.items():
         if name not in given and default is NO_DEFAULT:
-            if cls.kind == "model" and special:
+            if cls.kind == "model" and (special or "Annotated" in named(annotation)):
                 run.may_raise(node)
                 made.fields[name] = Unknown(name=name)
                 continue
-            kind = None if cls.kind == "model" else TypeError
-            raise _failing(kind, node)
+            raise _failing(ValidationError if cls.kind == "model" else TypeError, node)
         value = given[name] if name in given else made_default(run, default, node)
         if cls.kind == "model" and name in given:
             value = _coerced(run, annotation, value, cls, node)
@@ -449,7 +450,7 @@ def _check_limits(run: ProgramRun, cls: Class, name: str, value: Any, node: ast.
     if keeps is None:
         run.may_raise(node)
     elif not keeps:
-        raise ProgramException(None, line=getattr(node, "lineno", 0))
+        raise _failing(ValidationError, node)
 
 
 def made_default(run: ProgramRun, default: Any, node: ast.AST) -> Any:
@@ -482,7 +483,7 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
             value.kind or kind, value.name, low=low, high=high, choices=value.choices, like=value.like
         )
     if isinstance(value, str) and _names_others(annotation, value):
-        raise ProgramException(None, line=getattr(node, "lineno", 0))
+        raise _failing(ValidationError, node)
     try:
         return validated(
             run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)

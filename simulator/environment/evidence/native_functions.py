@@ -28,6 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
+from pydantic import ValidationError
+
 from simulator.base.python_source import literal
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import MAPPINGS, TouchedError, Unknown
@@ -162,9 +164,9 @@ CONSTANTS: Mapping[str, Any] = {
 EXCEPTIONS: Mapping[str, type[Exception]] = {
     "re.error": re.error, "json.JSONDecodeError": json.JSONDecodeError, "json.decoder.JSONDecodeError": json.JSONDecodeError,
     "decimal.InvalidOperation": decimal.InvalidOperation, "statistics.StatisticsError": statistics.StatisticsError,
-    "binascii.Error": binascii.Error,
+    "binascii.Error": binascii.Error, "pydantic.ValidationError": ValidationError, "pydantic_core.ValidationError": ValidationError,
 }  # fmt: skip
-"""Exceptions of Python's own modules that its functions raise for known values."""
+"""Exceptions that functions of Python's own modules, and pydantic's models, raise for known values."""
 
 GATHERING = frozenset({
     "builtins.dict", "builtins.enumerate", "builtins.iter", "builtins.len", "builtins.list", "builtins.reversed", "builtins.tuple",

@@ -109,6 +109,31 @@ PROGRAMS = {
             again = Order.model_validate(order)
             return {"same": again is order, "sum": sum(line.amount for line in order.lines), "dump": order.model_dump(mode="json"), "kind": order.lines[0].color is Color.RED}
     """,
+    "models that are refused": """
+        from typing import Literal
+        from pydantic import ValidationError
+        class Stop(BaseModel):
+            id: str
+            kind: Literal["tram", "bus"] = "tram"
+        def tool(text):
+            found = []
+            for given in ({"name": text}, {"id": text, "kind": "ship"}):
+                try:
+                    Stop(**given)
+                except Exception as error:
+                    found.append(type(error).__name__)
+            try:
+                Line(amount=-1)
+            except KeyError:
+                found.append("no key")
+            except ValidationError:
+                found.append("refused")
+            try:
+                Order.model_validate({})
+            except ValueError as error:
+                found.append(f"Failed with {type(error).__name__}")
+            return found
+    """,
     "models that are set up": """
         from pydantic import ConfigDict
         class Stop(BaseModel):
