@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -27,6 +28,7 @@ from simulator.environment.evidence.expression_evaluation import (
     ONLY,
     as_text,
     attribute,
+    awaited,
     evaluate,
     family,
     iterate,
@@ -627,6 +629,8 @@ def _views(run: ProgramRun, value: Any) -> Any:
 def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return what a method gives where the value or what it is given is not known."""
     value, name = callee.value, callee.name
+    if isinstance(value, Awaitable) and name == "result":
+        return value.run()
     run.may_raise(node)
     run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
     if name in native_functions.CHANGING:
@@ -1194,6 +1198,33 @@ def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: as
     )
 
 
+def _loop_run(run: ProgramRun, args: Args, _: Keywords, node: ast.AST, __: NameScope) -> Any:
+    """Return what an event loop that is started gives; none starts where another runs, as around a tool that ADK calls."""
+    if len(args) != 1:
+        raise TouchedError
+    run.may_raise(node)
+    return awaited(run, args[0], node)
+
+
+def _in_thread(place: int) -> Callable[..., Awaitable]:
+    """Return what calls the function that is given at a place at once, as if no other thread did so, and keeps what that gives."""
+
+    def begun(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Awaitable:
+        work, *given = args[place:] or [Unknown()]
+        starts = isinstance(work, External) and work.path == "asyncio.run" and len(given) == 1
+        try:
+            made = awaited(run, given[0], node) if starts else call(run, work, given, keywords, node, scope)
+        except ProgramException as raised:
+            return Awaitable(partial(_raise_again, raised))
+        return Awaitable(lambda: made)
+
+    return begun
+
+
+def _raise_again(raised: ProgramException) -> None:
+    raise raised
+
+
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
     "builtins.eval": _evaluated, "functools.reduce": _reduced, "builtins.format": _format, "operator.mul": _operator(ast.Mult), "operator.add": _operator(ast.Add),
     "operator.sub": _operator(ast.Sub), "operator.truediv": _operator(ast.Div), "operator.floordiv": _operator(ast.FloorDiv),
@@ -1203,7 +1234,12 @@ _SPECIAL: Mapping[str, Callable[..., Any]] = {
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
     "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
     "builtins.str": _text, "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
-    "functools.partial": _partial,
+    "functools.partial": _partial, "asyncio.run": _loop_run, "asyncio.loop.run_until_complete": _loop_run, "asyncio.to_thread": _in_thread(0),
+    "asyncio.loop.run_in_executor": _in_thread(1), f"{native_functions.POOL}.submit": _in_thread(0),
+    **dict.fromkeys(("asyncio.get_event_loop", "asyncio.get_running_loop", "asyncio.new_event_loop"), lambda *_: External("asyncio.loop")),
+    **dict.fromkeys(
+        ("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"), lambda *_: External(native_functions.POOL)
+    ),
 }  # fmt: skip
 
 teach(ast.Call, _call)

@@ -1062,6 +1062,7 @@ def _kept_attribute(_: ProgramRun, value: CompiledPattern | Match, name: str, __
 
 _ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
     External: _external_attribute, ClassInstance: _record_attribute, Class: _class_attribute, Super: _super_attribute, CompiledPattern: _kept_attribute, Match: _kept_attribute,
+    Awaitable: lambda _, value, name, __: Bound(value, name),
 }  # fmt: skip
 
 
@@ -1132,7 +1133,11 @@ def _slice(run: ProgramRun, node: ast.Slice, scope: NameScope) -> Any:
 
 
 def _await(run: ProgramRun, node: ast.Await, scope: NameScope) -> Any:
-    value = evaluate(run, node.value, scope)
+    return awaited(run, evaluate(run, node.value, scope), node)
+
+
+def awaited(run: ProgramRun, value: Any, node: ast.AST) -> Any:
+    """Return what waiting for a value gives."""
     if isinstance(value, Awaitable):
         return value.run()
     if isinstance(value, Unknown):

@@ -175,9 +175,12 @@ GATHERING = frozenset({
 })  # fmt: skip
 """Functions that only take hold of elements: these need not be known themselves."""
 
+POOL = "concurrent.futures.pool"
+"""The path by which a pool of threads is known."""
+
 STATELESS = (
     "builtins.print", "logging.", "warnings.warn", "time.sleep", "asyncio.sleep", "sys.stdout", "sys.stderr", "traceback.print_", "dotenv.load_dotenv",
-    "loguru.logger.", "pprint.pprint",
+    "loguru.logger.", "pprint.pprint", f"{POOL}.shutdown", "asyncio.set_event_loop", "asyncio.loop.close",
 )  # fmt: skip
 """Paths of what says or waits, and neither changes nor returns anything."""
 

@@ -312,10 +312,13 @@ def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> 
         return
     for one in node.items:
         value = evaluate(run, one.context_expr, scope)
-        run.lose_all([value])
-        run.may_raise(one.context_expr)
+        is_pool = isinstance(value, External) and value.path == native_functions.POOL
+        if not is_pool:
+            run.lose_all([value])
+            run.may_raise(one.context_expr)
         if one.optional_vars is not None:
-            assign(run, one.optional_vars, Unknown(name=named(one.optional_vars)), scope)
+            entered = value if is_pool else Unknown(name=named(one.optional_vars))
+            assign(run, one.optional_vars, entered, scope)
     try:
         execute(run, node.body, scope)
     except ProgramException:

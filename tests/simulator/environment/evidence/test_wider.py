@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from simulator.environment.evidence.sketch import Hole
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.program_parts import HEAD
 from tests.simulator.environment.evidence.programs import Program
@@ -109,6 +110,30 @@ PROGRAMS = {
             again = Order.model_validate(order)
             return {"same": again is order, "sum": sum(line.amount for line in order.lines), "dump": order.model_dump(mode="json"), "kind": order.lines[0].color is Color.RED}
     """,
+    "threads": """
+        import asyncio, concurrent.futures
+        from concurrent.futures import ThreadPoolExecutor
+        pool = ThreadPoolExecutor(max_workers=2)
+        async def fetched(text):
+            await asyncio.sleep(0)
+            return text.upper()
+        def refused(number):
+            raise ValueError(f"no {number}")
+        async def tool(text):
+            with concurrent.futures.ThreadPoolExecutor() as other:
+                future = other.submit(asyncio.run, fetched(text))
+                failed = [other.submit(refused, number) for number in (1, 2)]
+                found = [future.result(), pool.submit(helper, 5, b=3).result(), future.result()]
+            for each in failed:
+                try:
+                    each.result()
+                except ValueError as error:
+                    found.append(str(error))
+            found.append(await asyncio.to_thread(helper, 1, b=3))
+            loop = asyncio.get_running_loop()
+            found.append(await loop.run_in_executor(None, helper, 3))
+            return found
+    """,
     "models that are refused": """
         from typing import Literal
         from pydantic import ValidationError
@@ -187,6 +212,30 @@ def test_a_list_of_models_is_read_as_adk_gives_it() -> None:
     """
     found = certain(source, "total", items=[{"name": "a", "price": 2}, {"name": "b", "price": 0.5}])
     assert found == {"kinds": ["Item", "Item"], "sum": 2.5}
+
+
+@for_each(
+    "waits",
+    ["asyncio.run(price(text))", "asyncio.get_event_loop().run_until_complete(price(text))", "POOL.submit(asyncio.run, price(text)).result(3)"],
+)  # fmt: skip
+def test_what_a_loop_that_is_started_gives_is_what_its_coroutine_gives(waits: str) -> None:
+    """It may fail: none starts where another runs already, but in another thread."""
+    source = f"""
+        import asyncio, requests
+        from concurrent.futures import ThreadPoolExecutor
+        POOL = ThreadPoolExecutor()
+        async def price(text):
+            return {{"item": text, "price": requests.get(text).json()}}
+        def tool(text):
+            try:
+                return {waits}
+            except Exception as error:
+                return {{"error": str(error)}}
+    """
+    first, *others = reading(source, "tool", text="A").outcomes
+    value: Any = first.value
+    assert (value["item"], type(value["price"]), first.certain) == ("A", Hole, False)
+    assert [list(one.value) for one in others if isinstance(one.value, dict)] == [["error"]]
 
 
 @for_each(
