@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.conventions.tool_verbs import is_envelope
-from simulator.environment.evidence.expression_evaluation import JSON_KINDS
+from simulator.environment.evidence.expression_evaluation import JSON_KINDS, truth_of
 from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown, number_of
@@ -56,7 +56,8 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
     if isinstance(value, ClassInstance):
         return _of_record(run, value, depth)
     if isinstance(value, Unknown):
-        return _of_unknown(run, value, depth)
+        decided = truth_of(run, value) if value.kind == "boolean" and value.sure else None
+        return _of_unknown(run, value, depth) if decided is None else decided
     return Hole("array" if isinstance(value, Lazy) or kind in {set, frozenset} else "")
 
 

@@ -496,6 +496,18 @@ def test_what_unread_code_may_change_is_as_it_was_and_marked(
     assert (draft.value, marked(draft)) == (value, places)
 
 
+def test_fields_of_one_condition_say_the_same() -> None:
+    """They are marked, and the other side of it is a candidate."""
+    code = function_of(
+        "import lib\n\ndef f(q):\n    high = lib.load(q) > 80\n    return {'high': high, 'alarm': 'on' if high else 'off'}",
+        "f",
+    )
+    call = DraftCall(tool_name="f", arguments={"q": "x"}, code=code)
+    draft = drafted(call)
+    assert (draft.value, marked(draft)) == ({"high": True, "alarm": "on"}, {"$.high", "$.alarm"})
+    assert {"high": False, "alarm": "off"} in [one.value for one in candidates(call)]
+
+
 @for_each("name", ["counts", "gathers", "kept"])
 def test_a_count_is_that_of_the_rows(name: str) -> None:
     """And it is marked as they are. That of rows which are not shown is not less."""
