@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from evalset.cli.exit_codes import as_program
-from evalset.cli.terminal_output import escape_output, kept_from_agents
+from evalset.cli.exit_codes import BAD_INPUT, DONE, as_program
+from evalset.cli.main import carried_out
+from evalset.cli.terminal_output import escape_output
 
-_COMMANDS: Mapping[str, str] = {
-    "doctor": "evalset.cli.doctor_command",
-    "verify": "evalset.cli.verify_command",
-}
-"""The module of each command; it has a `main` that takes the arguments and gives an exit code."""
-
-_BAD_USAGE = 2
+_COMMANDS = ("doctor", "verify")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,13 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     usage = f"usage: python -m evalset {{{','.join(_COMMANDS)}}} ...\n"
     if name in {"-h", "--help"}:
         sys.stdout.write(usage)
-        return 0
+        return DONE
     if name not in _COMMANDS:
         sys.stderr.write(usage if not name else f"{usage}unknown command {name!r}\n")
-        return _BAD_USAGE
-    run: Callable[[Sequence[str]], int] = importlib.import_module(_COMMANDS[name]).main
-    with kept_from_agents(rest):
-        return run(rest[:-1])
+        return BAD_INPUT
+    return carried_out(name, rest[:-1], prog="python -m evalset")
 
 
 if __name__ == "__main__":

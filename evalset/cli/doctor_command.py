@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
-import sys
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from evalset.cli.output_files import write_output
-from evalset.cli.progress_line import plain
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import (
+    ShellCommand,
+    UsageError,
+    file_option,
+    flag,
+    option,
+    repeated,
+    write_output,
+)
+from evalset.cli.exit_codes import BAD_INPUT
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.doctor.migration_options import MIGRATION_OPTIONS, migration_of
 from evalset.doctor.model import (
     CODES,
@@ -23,7 +27,7 @@ from evalset.doctor.model import (
     Migration,
 )
 
-CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+CLEAN, FINDINGS = 0, 1
 EXIT_CODES = (
     "Exit codes: 0 no errors (with --strict: no errors or warnings); 1 errors remain, or a change could not be written; 2 "
     "bad input, or a file that cannot be read."
@@ -34,98 +38,15 @@ RENAMED = "There is no agent {old}, and only {new} declares the same tools. Use 
 """How the new name of an agent is proposed."""
 
 
-class _UsageError(ValueError):
-    """The command line says something that cannot be done."""
-
-
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    out: TextIO | None = None,
-    prog: str = "python -m evalset doctor",
-) -> int:
-    """Run the command and return its exit code.
-
-    Args:
-        argv: The arguments behind `doctor`; those of the process by default.
-        out: Where to write; the standard output by default.
-        prog: What started it, for the help.
-    """
-    parser = _parser(prog)
-    given = parser.parse_args(argv)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
-    stream = out or output()
+def _run(given: argparse.Namespace, _: ProgressLine) -> int:
     if given.codes:
-        _write(stream, [f"{code:28} {kind.severity:8} {kind.about}" for code, kind in CODES.items()])
+        _write([f"{code:28} {kind.severity:8} {kind.about}" for code, kind in CODES.items()])
         return CLEAN
-    # ADK takes a second to import: not for a word of help.
-    from simulator.agents import AgentLoadError  # noqa: PLC0415 - as above
-
-    try:
-        return _run(given, stream, prog)
-    except (_UsageError, AgentLoadError) as error:
-        sys.stderr.write(f"{plain(str(error))}\n")
-        return BAD_INPUT
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description="Find problems in eval sets (current and legacy format), test files and recorded environments, and fix them where possible.",
-        epilog=EXIT_CODES,
-        allow_abbrev=False,
-    )
-    parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file, or a folder of files")
-    parser.add_argument(
-        "--agents-dir", type=Path, metavar="DIR", help="check tool calls against the agents in this folder"
-    )
-    parser.add_argument(
-        "--agent",
-        default="",
-        metavar="NAME",
-        help="check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder (default: the agent that "
-        "each case names, or the only one)",
-    )
-    parser.add_argument(
-        "--fix", action="store_true", help="fix what can be fixed; the original is kept as <name>.<n>.bak"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what --fix or a migration would change; write nothing"
-    )
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="fix only findings with this code; repeatable",
-    )
-    parser.add_argument(
-        "--portable", action="store_true", help="check that every ADK since 1.24 can read the files"
-    )
-    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="also write the findings to a CSV file")
-    parser.add_argument("--codes", action="store_true", help="list all finding codes")
-    _add_migration(parser)
-    return parser
-
-
-def _add_migration(parser: argparse.ArgumentParser) -> None:
-    migration = parser.add_argument_group("migration of eval sets together with their recorded environments")
-    for flag, (words, meaning) in MIGRATION_OPTIONS.items():
-        migration.add_argument(
-            flag, action="append", default=[], metavar=words, help=f"{meaning}; repeatable"
-        )
-
-
-def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
     if not given.paths:
-        raise _UsageError(f"no file or folder given: {prog} PATH...")
+        raise UsageError(f"no file or folder given: {given.prog} PATH...")
     if unknown := [code for code in given.only if code not in CODES]:
-        raise _UsageError(f"--only: unknown finding code {unknown[0]!r}; --codes lists all codes")
-    migration = _migration(given)
+        raise UsageError(f"--only: unknown finding code {unknown[0]!r}; --codes lists all codes")
+    migration = migration_in(given)
     from evalset.doctor import examine, mend, migrate, preview, preview_migration  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
 
     against: dict[str, Any] = {"agents_dir": given.agents_dir, "agent": given.agent}
@@ -139,23 +60,16 @@ def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
         changes.append(way(given.paths, **against, portable=given.portable, codes=codes))
     examination = examine(given.paths, **against, portable=given.portable)
     if given.csv is not None:
-        _write_csv(given.csv, examination)
+        from evalset.result_tables import table_csv  # noqa: PLC0415 - only here is it needed
+
+        write_output("--csv", given.csv, table_csv(examination).encode(), "CSV")
     if given.json:
-        out.write(json.dumps(_as_json(examination, changes), ensure_ascii=False, indent=2) + "\n")
+        output().write(json.dumps(_as_json(examination, changes), ensure_ascii=False, indent=2) + "\n")
     else:
         for change in changes:
-            _write(out, _told_changes(change, dry=given.dry_run))
-        _write(out, _told(examination, fixed=given.fix and not given.dry_run))
+            _write(_told_changes(change, dry=given.dry_run))
+        _write(_told(examination, fixed=given.fix and not given.dry_run))
     return _code(examination, changes, strict=given.strict)
-
-
-def _write_csv(path: Path, examination: Examination) -> None:
-    from evalset.result_tables import table_csv  # noqa: PLC0415 - only here is it needed
-
-    try:
-        write_output(path, table_csv(examination).encode(), "CSV")
-    except OSError as error:
-        raise _UsageError(f"--csv {path}: cannot be written: {error.strerror or error}") from error
 
 
 def _code(examination: Examination, changes: list[Changes], *, strict: bool) -> int:
@@ -165,21 +79,53 @@ def _code(examination: Examination, changes: list[Changes], *, strict: bool) -> 
     return FINDINGS if bad or any(change.problems for change in changes) else CLEAN
 
 
-# ---------------------------------------------------------------- migrations
+_MIGRATION = "migration of eval sets together with their recorded environments"
 
 
-def _migration(given: argparse.Namespace) -> Migration:
-    try:
-        return migration_of({flag: getattr(given, flag[2:].replace("-", "_")) for flag in MIGRATION_OPTIONS})
-    except ValueError as error:
-        raise _UsageError(str(error)) from error
+def migration_in(given: argparse.Namespace) -> Migration:
+    """Return the migration that arguments name.
+
+    Raises:
+        ValueError: Something in it is written in another way, or contradicts something else.
+    """
+    return migration_of({name: getattr(given, name[2:].replace("-", "_")) for name in MIGRATION_OPTIONS})
+
+
+main = ShellCommand(
+    prog="python -m evalset doctor",
+    about="Find problems in eval sets (current and legacy format), test files and recorded environments, and fix them where possible.",
+    codes=EXIT_CODES,
+    options={
+        "paths": file_option("a file, or a folder of files", "PATH", nargs="*"),
+        "--agents-dir": file_option("check tool calls against the agents in this folder", "DIR"),
+        "--agent": option(
+            "check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder (default: the agent that "
+            "each case names, or the only one)",
+            "NAME",
+            default="",
+        ),
+        "--fix": flag("fix what can be fixed; the original is kept as <name>.<n>.bak"),
+        "--dry-run": flag("show what --fix or a migration would change; write nothing"),
+        "--only": repeated("fix only findings with this code", "CODE"),
+        "--portable": flag("check that every ADK since 1.24 can read the files"),
+        "--strict": flag("treat warnings as errors"),
+        "--json": flag("write one JSON object"),
+        "--csv": file_option("also write the findings to a CSV file"),
+        "--codes": flag("list all finding codes"),
+        **{
+            name: repeated(meaning, words, group=_MIGRATION)
+            for name, (words, meaning) in MIGRATION_OPTIONS.items()
+        },
+    },
+    work=_run,
+)
 
 
 # ---------------------------------------------------------------- words
 
 
-def _write(out: TextIO, lines: Sequence[str]) -> None:
-    out.writelines(f"{plain(line)}\n" for line in lines)
+def _write(lines: Sequence[str]) -> None:
+    output().writelines(f"{plain(line)}\n" for line in lines)
 
 
 def _told_changes(changes: Changes, *, dry: bool) -> list[str]:

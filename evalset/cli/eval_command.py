@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -12,8 +13,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalset.cli.agent_and_file import agent_and_file, check_readable
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import (
+    AGENT_WORDS,
+    ENVIRONMENT,
+    LATENCIES,
+    PYTHON,
+    QUIET,
+    RESULTS,
+    ShellCommand,
+    UsageError,
+    agent_and_file,
+    check_readable,
+    file_option,
+    flag,
+    option,
+    repeated,
+    write_output,
+)
+from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, model_choice
 
 if TYPE_CHECKING:
@@ -22,13 +40,12 @@ if TYPE_CHECKING:
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
     from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
-    from evalset.cli.progress_line import ProgressLine
     from evalset.eval_config.run_needs import PlannedRun, Remedies
     from evalset.recorded.recording import RecordedEnvironment
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.base.json_values import JsonObject
 
-PASSED, NOT_PASSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+PASSED, NOT_PASSED = 0, 1
 CODES = (
     "Exit codes, as for `adk eval`: 0 all cases passed; 1 some did not pass, or `adk eval` ended without results; 2 bad "
     "input or usage, or a missing package; 130 interrupted."
@@ -38,20 +55,12 @@ _MODELS = (
     "(default): the recording if a model is not reachable (for example, its key is not set) and all cases have recorded "
     "model turns; otherwise the agent's models. The output says which was used."
 )
-PYTHON_HELP = (
-    "the Python interpreter that runs the agent in a separate process (default: the interpreter of the project's "
-    "environment if that has google-adk, otherwise this one)"
-)
 _LOOK_SECONDS = 0.2
 _TAIL = 15
 _REAL_TOOLS = (
     "warning: the agent's real tools run, once for each case, with all their side effects. A case passes only if they "
     "respond as they did when it was recorded."
 )
-
-
-class _RefusedError(ValueError):
-    """The run cannot begin; the text says why, and what to do."""
 
 
 class _Ready(NamedTuple):
@@ -63,114 +72,21 @@ class _Ready(NamedTuple):
     is_replayable: bool
 
 
-def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        argv: The arguments behind `eval`.
-        prog: What started it, for the help.
-    """
-    given = _parser(prog).parse_args(argv)
+def _run(given: argparse.Namespace, progress: ProgressLine) -> int:
     given.agent, given.set = agent_and_file(given.agent, str(given.set))
-    from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
-
-    if not given.verbose:
-        hush()
-    progress = ProgressLine(sys.stderr, quiet=given.quiet)
-    try:
-        check_readable(given.set)
-        _check_installed()
-        ready = _ready(given)
-    except (ValueError, OSError) as error:  # of an agent, an eval set, criteria, or one of ours
-        progress.say(f"error: {error}")
-        return BAD_INPUT
+    check_readable(given.set)
+    _check_installed()
+    ready = _ready(given)
     if given.real_tools:
         progress.say(_REAL_TOOLS)
     return _evaluated(given, ready, progress)
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description="Run ADK's own `adk eval` in a separate process with the tool responses recorded next to the eval set. No real tool "
-        "runs, and the agent's code is not changed.",
-        epilog=CODES,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "agent",
-        metavar="AGENT",
-        help="a folder of one or more agents, a file of configs (with #name if there are several), or a demo agent",
-    )
-    parser.add_argument("set", type=Path, metavar="SET", help="the eval set; may also be before AGENT")
-    parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="evaluate only this case; repeatable"
-    )
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="EVALCONFIG",
-        help="the criteria (an EvalConfig file; default: test_config.json next to the set, otherwise ADK's default criteria)",
-    )
-    _add_ways(parser)
-    _add_output(parser)
-    return parser
-
-
-def _add_ways(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--environment",
-        type=Path,
-        metavar="FILE",
-        help="the recorded environment (default: the file next to the set)",
-    )
-    parser.add_argument("--models", choices=("auto", "real", "recorded"), default=BY_HAND, help=_MODELS)
-    parser.add_argument(
-        "--unrecorded",
-        choices=("fail", "rules", "generate"),
-        default="fail",
-        help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-        "rules, then a generated draft (`generate`), which cases without a recording and scenarios need",
-    )
-    parser.add_argument(
-        "--latencies",
-        action="store_true",
-        help="delay each tool response as recorded; the time a person took to answer is not included",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=600.0,
-        metavar="SECONDS",
-        help="end the run if no further turn is done in this time (default: 600)",
-    )
-    parser.add_argument(
-        "--real-tools", action="store_true", help="run the agent's real tools instead of the recording"
-    )
-
-    parser.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
-    parser.add_argument(
-        "--junit", type=Path, metavar="FILE", help="also write the results to a JUnit XML file"
-    )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        metavar="FILE",
-        help="also write the results to a CSV file, one row for each metric",
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--verbose", action="store_true", help="show the complete output of `adk eval`")
 
 
 def _check_installed() -> None:
     from evalset.adk_runs.installed import install_command, missing  # noqa: PLC0415 - `--help` waits for no ADK
 
     if lacking := missing():
-        raise _RefusedError(
+        raise UsageError(
             f"`adk eval` needs packages that are not installed here: {', '.join(lacking)}. Install them:\n    "
             f"{install_command()}\n`golden-trace verify` replays the set without them."
         )
@@ -195,7 +111,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
     held = read_eval_set(given.set)
     known = [case.eval_id for case in held]
     if unknown := sorted(set(given.case) - set(known)):
-        raise _RefusedError(f"--case: {no_case(given.set, unknown[0], known)}")
+        raise UsageError(f"--case: {no_case(given.set, unknown[0], known)}")
     cases = [each for each in held if not given.case or each.eval_id in given.case]
     may_do_without = given.models != "real" and not given.real_tools
     with without_absent_packages() if may_do_without else nullcontext():
@@ -244,7 +160,7 @@ def _planned(
         models_lack=(model_reachability(config) or "") if scenarios and given.models == "auto" else "",
     )
     if why := refusal(planned, _remedies(), partial(model_problem_for, config)):
-        raise _RefusedError(why)
+        raise UsageError(why)
     return planned
 
 
@@ -277,7 +193,7 @@ def _environment(given: argparse.Namespace) -> tuple[Path, RecordedEnvironment |
 
     path: Path = (given.environment or recording_of(given.set)).absolute()
     if given.environment is not None and not path.is_file():
-        raise _RefusedError(f"--environment: no such file: {path}")
+        raise UsageError(f"--environment: no such file: {path}")
     return path, None if given.real_tools else read_recorded(path)
 
 
@@ -299,16 +215,16 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
     recorded = planned.recorded
     if recorded is None:
         if given.models == "recorded":
-            raise _RefusedError("--models recorded needs the recording, which --real-tools does not use")
+            raise UsageError("--models recorded needs the recording, which --real-tools does not use")
         return "real", ANSWERED_BY["real"]
     lacking = _lacking(planned)
     if given.models == "recorded" and lacking:
-        raise _RefusedError(f"{lacking[0]}: {NO_MODEL_TURNS}")
+        raise UsageError(f"{lacking[0]}: {NO_MODEL_TURNS}")
     reason = None
     if given.models == "auto":
         reason = absent_words(config.absent) or model_reachability(config)
     if config.absent and lacking:
-        raise _RefusedError(f"{lacking[0]}: {reason}. {NO_MODEL_TURNS}")
+        raise UsageError(f"{lacking[0]}: {reason}. {NO_MODEL_TURNS}")
     choice = model_choice(given.models, reason, is_recorded=not lacking)
     if choice is not None and given.models == "auto" and not reason:
         found = ((each, recorded.cases.get(each)) for each in planned.cases)
@@ -340,14 +256,14 @@ def _criteria(
     text = load(path)
     if text is None:
         if given.config is not None:
-            raise _RefusedError(f"--config: no such file: {path}")
+            raise UsageError(f"--config: no such file: {path}")
         return usual_config(given.set, environment, recorded, chosen)
     try:
         document = read_document(text.removeprefix("\ufeff"))
     except ValueError as error:
-        raise _RefusedError(f"{path}: {error}") from error
+        raise UsageError(f"{path}: {error}") from error
     if flaws := [flaw for flaw in check(document) if flaw.severity == "error"]:
-        raise _RefusedError("\n".join(f"{path}: {flaw.place}: {flaw.sentence}" for flaw in flaws))
+        raise UsageError("\n".join(f"{path}: {flaw.place}: {flaw.sentence}" for flaw in flaws))
     return document
 
 
@@ -398,7 +314,6 @@ def _told(
 ) -> int:
     """Write the outcome, and return the exit code."""
     from evalset.adk_runs.eval_report import report  # noqa: PLC0415 - as above
-    from evalset.cli.progress_line import plain  # noqa: PLC0415 - as above
 
     if view.results is None:
         if not given.verbose:
@@ -409,9 +324,7 @@ def _told(
         progress.say(f"error: {ready.absent}. Not all cases pass, and with it they may. Nothing was judged")
         return BAD_INPUT
     kept = view.kept if ready.spec.history and view.kept else None
-    if problem := _not_written(given, view.results, view):
-        progress.say(f"error: {problem}")
-        return BAD_INPUT
+    _write_files(given, view.results, view)
     if given.json:
         written = {
             "passed": view.results.passed,
@@ -443,21 +356,53 @@ def _answered(ready: _Ready, results: RunResults) -> str:
     return f"{ready.about}\n{absent}{PLAY_RECORDED if is_told else ''}".rstrip() + "\n"
 
 
-def _not_written(given: argparse.Namespace, results: RunResults, view: RunView) -> str:
-    """Write the files that were asked for, and say which could not be written, and why."""
+def _write_files(given: argparse.Namespace, results: RunResults, view: RunView) -> None:
+    """Write the files that were asked for."""
     from evalset.adk_runs.eval_report import junit  # noqa: PLC0415 - as above
-    from evalset.cli.output_files import Kind, write_output  # noqa: PLC0415 - as above
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
 
-    network = view.network.sentence if view.network else ""
-    files: dict[str, tuple[Path | None, bytes, Kind]] = {
-        "--junit": (given.junit, junit(results, view.seconds, network), "JUnit"),
-        "--csv": (given.csv, table_csv(results).encode(), "CSV"),
-    }
-    for option, (path, content, kind) in files.items():
-        try:
-            if path is not None:
-                write_output(path, content, kind)
-        except OSError as error:
-            return f"{option}: {path}: {error.strerror or error}"
-    return ""
+    if given.junit is not None:
+        network = view.network.sentence if view.network else ""
+        write_output("--junit", given.junit, junit(results, view.seconds, network), "JUnit")
+    if given.csv is not None:
+        write_output("--csv", given.csv, table_csv(results).encode(), "CSV")
+
+
+main = ShellCommand(
+    prog="golden-trace eval",
+    about="Run ADK's own `adk eval` in a separate process with the tool responses recorded next to the eval set. No real tool "
+    "runs, and the agent's code is not changed.",
+    codes=CODES,
+    options={
+        "agent": option(AGENT_WORDS, "AGENT"),
+        "set": file_option("the eval set; may also be before AGENT", "SET"),
+        "--case": repeated("evaluate only this case", "ID"),
+        "--config": file_option(
+            "the criteria (an EvalConfig file; default: test_config.json next to the set, otherwise ADK's default criteria)",
+            "EVALCONFIG",
+        ),
+        **ENVIRONMENT,
+        "--models": option(_MODELS, choices=("auto", "real", "recorded"), default=BY_HAND),
+        "--unrecorded": option(
+            "what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
+            "rules, then a generated draft (`generate`), which cases without a recording and scenarios need",
+            choices=("fail", "rules", "generate"),
+            default="fail",
+        ),
+        **LATENCIES,
+        "--timeout": option(
+            "end the run if no further turn is done in this time (default: 600)",
+            "SECONDS",
+            type=float,
+            default=600.0,
+        ),
+        "--real-tools": flag("run the agent's real tools instead of the recording"),
+        **PYTHON,
+        **RESULTS,
+        "--csv": file_option("also write the results to a CSV file, one row for each metric"),
+        **QUIET,
+        "--verbose": flag("show the complete output of `adk eval`"),
+    },
+    work=_run,
+    logged=logging.CRITICAL,
+)

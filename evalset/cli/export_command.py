@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalset.cli.agent_and_file import check_readable
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import (
+    ENVIRONMENT,
+    RESULT,
+    ShellCommand,
+    UsageError,
+    check_readable,
+    file_option,
+    flag,
+    option,
+    repeated,
+)
+from evalset.cli.exit_codes import DONE
+from evalset.cli.terminal_output import ProgressLine, output
 from evalset.exporting.pytest_file import OPENING
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
@@ -34,99 +43,11 @@ FORMS = {
     "simulation_yaml": "the same in YAML",
     "simulation_python": "the same in Python",
 }
-DONE, LOSSES, BAD_INPUT = 0, 1, 2
+LOSSES = 1
 CODES = (
     "Exit codes: 0 done; 1 with --strict, the format cannot represent everything, and nothing was written; 2 bad input, or a "
     "file that cannot be written."
 )
-
-
-class _RefusedError(ValueError):
-    """The export cannot be made as asked; the text says why."""
-
-
-def main(argv: Sequence[str], *, prog: str = "golden-trace export") -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        argv: The arguments behind `export`.
-        prog: What started it, for the help.
-    """
-    given = _parser(prog).parse_args(argv)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
-    from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
-
-    try:
-        return _carried_out(given)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        told = f"{error.filename or given.out}: {error.strerror or error}"
-    except ValueError as error:  # an ExportError, a VerifyError, or one of ours
-        told = str(error)
-    sys.stderr.write(plain(f"error: {told}") + "\n")
-    return BAD_INPUT
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    forms = "; ".join(f"{name}: {about}" for name, about in FORMS.items())
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description="Write an eval set, or some of its cases, in another format.",
-        epilog=f"Formats: {forms}. {CODES}",
-        allow_abbrev=False,
-    )
-    parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
-    parser.add_argument(
-        "--form", required=True, choices=tuple(FORMS), metavar="FORM", help="one of the formats below"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="PLACE",
-        help="a folder, a .zip file, or - for standard output (default: the current folder; for a dataset of an agents-cli project, the "
-        "project's folder of datasets)",
-    )
-    parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="export only this case; repeatable"
-    )
-    parser.add_argument(
-        "--name", default="", help="the base name of the written files (default: that of the eval set)"
-    )
-    parser.add_argument(
-        "--environment",
-        type=Path,
-        metavar="FILE",
-        help="the recorded environment (default: the file next to the set)",
-    )
-    _add_of_forms(parser)
-    parser.add_argument("--force", action="store_true", help="overwrite existing files")
-    parser.add_argument(
-        "--strict", action="store_true", help="write nothing if the format cannot represent everything"
-    )
-    parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
-    return parser
-
-
-def _add_of_forms(parser: argparse.ArgumentParser) -> None:
-    """Add what is only for some of the formats."""
-    parser.add_argument(
-        "--agent",
-        default="",
-        metavar="AGENT",
-        help="the agent of all cases: a folder, a file of configs (with #name if there are several), or a demo agent. For pytest if the "
-        "test file does not find it in its own folder; for dataset to add instructions and tool declarations",
-    )
-    parser.add_argument(
-        "--agents-dir", type=Path, metavar="DIR", help="for pytest: a folder of one or more agents"
-    )
-    parser.add_argument(
-        "--metrics",
-        action="store_true",
-        help="for a dataset: add an eval_config.yaml with metrics for `agents-cli eval grade`",
-    )
 
 
 def _default_out(given: argparse.Namespace) -> Path:
@@ -136,11 +57,11 @@ def _default_out(given: argparse.Namespace) -> Path:
     return project.datasets if project is not None else Path()
 
 
-def _carried_out(given: argparse.Namespace) -> int:
+def _carried_out(given: argparse.Namespace, _: ProgressLine) -> int:
     given.out = _default_out(given) if given.out is None else given.out
     to_stdout = str(given.out) == "-"
     if to_stdout and given.json:
-        raise _RefusedError("--json and --out - both write to standard output; use only one of them")
+        raise UsageError("--json and --out - both write to standard output; use only one of them")
     exported = _exported(given)
     if to_stdout:
         exported = _without_reviews(exported)
@@ -151,7 +72,7 @@ def _carried_out(given: argparse.Namespace) -> int:
         return LOSSES
     if to_stdout:
         if len(exported.files) > 1:
-            raise _RefusedError(
+            raise UsageError(
                 f"the format {given.form} has {len(exported.files)} files; name a folder with --out"
             )
         output().write(exported.files[0].text)
@@ -167,7 +88,7 @@ def _carried_out(given: argparse.Namespace) -> int:
 
 def _exported(given: argparse.Namespace) -> Exported:
     if given.metrics and given.form != "dataset":
-        raise _RefusedError("--metrics is only for --form dataset")
+        raise UsageError("--metrics is only for --form dataset")
     check_readable(given.set)
     from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import base_name, no_case  # noqa: PLC0415 - as above
@@ -179,9 +100,9 @@ def _exported(given: argparse.Namespace) -> Exported:
     cases, recorded = read_recorded_set(given.set, environment)
     names = [case.eval_id for case in cases]
     if unknown := sorted(set(given.case) - {*names}):
-        raise _RefusedError(f"--case: {no_case(given.set, unknown[0], names)}")
+        raise UsageError(f"--case: {no_case(given.set, unknown[0], names)}")
     if given.environment is not None and not given.environment.is_file():
-        raise _RefusedError(f"--environment: no such file: {given.environment}")
+        raise UsageError(f"--environment: no such file: {given.environment}")
     chosen = [case for case in cases if not given.case or case.eval_id in given.case]
     exported = export_cases(
         chosen,
@@ -210,7 +131,7 @@ def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
     if beside.text is None:
         return ""
     if beside.trouble:
-        raise _RefusedError(beside.trouble)
+        raise UsageError(beside.trouble)
     opened = open_set(given.set)
     before = {row.eval_id: opened.case(row.key) for row in opened.rows}
     found = {
@@ -246,7 +167,7 @@ def _agents_dir(given: argparse.Namespace) -> str:
         return ""
     folder = given.agents_dir.expanduser().absolute()
     if not folder.is_dir():
-        raise _RefusedError(f"--agents-dir: no such folder: {folder}")
+        raise UsageError(f"--agents-dir: no such folder: {folder}")
     return str(folder) if _is_archive(given.out) else os.path.relpath(folder, given.out.absolute())
 
 
@@ -284,8 +205,39 @@ def _write(exported: Exported, out: Path, *, force: bool) -> list[Path]:
         contents = {out / file.path: file.text.encode() for file in exported.files}
     taken = [path for path, content in contents.items() if _is_taken(path, content)]
     if taken and not force:
-        raise _RefusedError(f"{taken[0]} already exists; overwrite it with --force. Nothing was written")
+        raise UsageError(f"{taken[0]} already exists; overwrite it with --force. Nothing was written")
     for path, content in reversed(contents.items()):  # a set is never there without its recording
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path.resolve(), [content])
     return list(contents)
+
+
+main = ShellCommand(
+    prog="golden-trace export",
+    about="Write an eval set, or some of its cases, in another format.",
+    codes=f"Formats: {'; '.join(f'{name}: {about}' for name, about in FORMS.items())}. {CODES}",
+    options={
+        "set": file_option("the eval set", "SET"),
+        "--form": option("one of the formats below", "FORM", required=True, choices=tuple(FORMS)),
+        "--out": file_option(
+            "a folder, a .zip file, or - for standard output (default: the current folder; for a dataset of an agents-cli project, the "
+            "project's folder of datasets)",
+            "PLACE",
+        ),
+        "--case": repeated("export only this case", "ID"),
+        "--name": option("the base name of the written files (default: that of the eval set)", default=""),
+        **ENVIRONMENT,
+        "--agent": option(
+            "the agent of all cases: a folder, a file of configs (with #name if there are several), or a demo agent. For pytest if the "
+            "test file does not find it in its own folder; for dataset to add instructions and tool declarations",
+            "AGENT",
+            default="",
+        ),
+        "--agents-dir": file_option("for pytest: a folder of one or more agents", "DIR"),
+        "--metrics": flag("for a dataset: add an eval_config.yaml with metrics for `agents-cli eval grade`"),
+        "--force": flag("overwrite existing files"),
+        "--strict": flag("write nothing if the format cannot represent everything"),
+        **RESULT,
+    },
+    work=_carried_out,
+)

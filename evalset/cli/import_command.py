@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
-import sys
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import QUIET, RESULT, ShellCommand, file_option, flag, repeated
+from evalset.cli.exit_codes import BAD_INPUT, DONE, WORDS
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.errors import EvalSetError
+from evalset.files.spool import SpoolError
 
 if TYPE_CHECKING:
-    from evalset.cli.progress_line import ProgressLine
     from evalset.editing.case_reviews import CaseReview
     from evalset.importing.gathered import Added, Gathered, Harvest
 
-DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+LEFT_OUT = 1
 _SHOWN_EACH = 500
 CODES = (
     "Exit codes: 0 done; 1 no case was found, or with --strict something could not be imported; 2 bad input, or a file "
@@ -29,93 +28,11 @@ CODES = (
 )
 
 
-def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        argv: The arguments behind `import`.
-        prog: What started it, for the help.
-    """
-    given = _parser(prog).parse_args(argv)
+def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
     from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - `--help` waits for no ADK
 
-    try:
-        given.rename_agent = renames_from(given.rename_agent)
-    except ValueError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return BAD_INPUT
-    from evalset.cli.progress_line import ProgressLine  # noqa: PLC0415 - as above
-    from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
-
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
-    progress = ProgressLine(sys.stderr, quiet=given.quiet)
-    try:
-        return _carried_out(given, progress)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        progress.say(f"error: {error.filename or given.out}: {error.strerror or error}")
-    except (EvalSetError, SpoolError, ValueError) as error:
-        progress.say(f"error: {error}")
-    except KeyboardInterrupt:
-        progress.say("interrupted; nothing was written")
-        return INTERRUPTED
-    return BAD_INPUT
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description="Import cases into an eval set, with all tool responses that are known. Sources: eval sets (current and legacy "
-        "format), evaluation datasets and traces of `agents-cli eval`, *.test.json, ADK's scenario files, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
-        "studio.",
-        epilog=CODES,
-        allow_abbrev=False,
-    )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder of files")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="SET",
-        help="the eval set to add the cases to; created if it does not exist",
-    )
-    _add_choices(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be imported, and write nothing"
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="if something cannot be imported, write nothing and exit with 1"
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
-    return parser
-
-
-def _add_choices(parser: argparse.ArgumentParser) -> None:
-    """Add what is taken of the files, and how."""
-    parser.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="import only this case; repeatable"
-    )
-    parser.add_argument(
-        "--rename-agent",
-        action="append",
-        default=[],
-        metavar="OLD=NEW",
-        help="the new name of an agent, or of its app, that was renamed; repeatable",
-    )
-    parser.add_argument(
-        "--session-input",
-        type=Path,
-        metavar="FILE",
-        help="for scenarios: the app, the user and the initial state, as JSON in the form of ADK's `SessionInput`",
-    )
-
-
-def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
-    from evalset.editing.reviews_beside import brought_reviews  # noqa: PLC0415 - as above
+    given.rename_agent = renames_from(given.rename_agent)
+    from evalset.editing.reviews_beside import brought_reviews  # noqa: PLC0415 - wrong words need no ADK
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
     from evalset.importing.import_files import session_input_in, take_path  # noqa: PLC0415 - it imports ADK
 
@@ -207,7 +124,6 @@ def _tell(
     added: Added,
     reviews: Mapping[str, CaseReview],
 ) -> None:
-    from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.files.eval_names import reviews_path  # noqa: PLC0415 - as above
 
     if given.json:
@@ -238,3 +154,30 @@ def _tell(
         renamed = f" (was {was or repr(was)})" if was != eval_id else ""
         turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
         output().write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")
+
+
+main = ShellCommand(
+    prog="golden-trace import",
+    about="Import cases into an eval set, with all tool responses that are known. Sources: eval sets (current and legacy "
+    "format), evaluation datasets and traces of `agents-cli eval`, *.test.json, ADK's scenario files, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the "
+    "studio.",
+    codes=CODES,
+    options={
+        "paths": file_option("a file, or a folder of files", "PATH", nargs="+"),
+        "--out": file_option(
+            "the eval set to add the cases to; created if it does not exist", "SET", required=True
+        ),
+        "--case": repeated("import only this case", "ID"),
+        "--rename-agent": repeated("the new name of an agent, or of its app, that was renamed", "OLD=NEW"),
+        "--session-input": file_option(
+            "for scenarios: the app, the user and the initial state, as JSON in the form of ADK's `SessionInput`"
+        ),
+        "--dry-run": flag("show what would be imported, and write nothing"),
+        "--strict": flag("if something cannot be imported, write nothing and exit with 1"),
+        **QUIET,
+        **RESULT,
+    },
+    work=_carried_out,
+    told=(ValueError, OSError, SpoolError),
+    interrupted=WORDS,
+)

@@ -7,20 +7,21 @@ import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
+from evalset.cli.exit_codes import DONE
+from evalset.cli.terminal_output import ProgressLine, output
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.files.files_below import files_below
 from evalset.replay.model_choice import IN_TESTS, Models
 from simulator.agents.agent_folder import agent_above
 
-DONE, LEFT_ALONE, BAD_INPUT = 0, 1, 2
+LEFT_ALONE = 1
 CODES = (
     "Exit codes: 0 all files are as they should be; 1 a file exists with other content and was left alone, the output shows what to "
     "add; 2 bad input, or a file that cannot be written."
@@ -115,72 +116,6 @@ class CiFile(NamedTuple):
     to_add: str = ""
 
 
-class _RefusedError(ValueError):
-    """Nothing can be written as asked; the text says why."""
-
-
-def main(argv: Sequence[str], *, prog: str = "golden-trace init") -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        argv: The arguments behind `init`.
-        prog: What started it, for the help.
-    """
-    given = _parser(prog).parse_args(argv)
-    try:
-        files = _written(given)
-    except _RefusedError as error:
-        told = str(error)
-    except OSError as error:
-        told = f"{error.filename or given.folder}: {error.strerror or error}"
-    else:
-        _tell(files)
-        if given.package == _PACKAGE:
-            output().write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
-        return LEFT_ALONE if any(file.to_add for file in files) else DONE
-    sys.stderr.write(f"error: {told}\n")
-    return BAD_INPUT
-
-
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description="Write a GitHub workflow, pre-commit hooks, a .gitattributes and a .gitignore file that test the goldens of a "
-        "project, keep their diffs readable, and leave out copies and kept runs. An existing file is left alone, and the output "
-        "shows what to add to it. Lines that .gitattributes and .gitignore lack are added.",
-        epilog=CODES,
-        allow_abbrev=False,
-    )
-    parser.add_argument("what", choices=("ci",), help="what is set up: ci")
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the project's root folder (default: the current folder)",
-    )
-    parser.add_argument(
-        "--goldens",
-        metavar="PATH",
-        help="the folder or file of the eval sets, from the root folder (default: the folder that contains them all)",
-    )
-    parser.add_argument(
-        "--agents-dir",
-        metavar="DIR",
-        help="the folder of agents, from the root folder, if the eval sets are not in their agents' folders",
-    )
-    parser.add_argument(
-        "--package",
-        default=_installed_from(),
-        metavar="NAME",
-        help=f"what pip installs in the workflow: a name with a version, or an address (default: the address that this {_PACKAGE} was "
-        "installed from; it is not on PyPI yet)",
-    )
-    _add_models(parser)
-    parser.add_argument("--force", action="store_true", help=f"overwrite {_WORKFLOW}, and no other file")
-    return parser
-
-
 def _installed_from() -> str:
     """Return the address that pip installed this package from, as PEP 610 notes it; its name where it is none that CI reaches."""
     try:
@@ -193,24 +128,14 @@ def _installed_from() -> str:
     return f"{source['vcs']}+{url}@{source['commit_id']}" if source else url
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--models",
-        choices=get_args(Models),
-        default=IN_TESTS,
-        help=f"what answers model calls in the tests, as of `golden-trace verify` (default: {IN_TESTS}); with others the jobs need "
-        "the models' keys",
-    )
-
-
 def _written(given: argparse.Namespace) -> list[CiFile]:
     root: Path = given.folder
     if not root.is_dir():
-        raise _RefusedError(f"--folder: no such folder: {root}")
+        raise UsageError(f"--folder: no such folder: {root}")
     for name in ("goldens", "agents_dir"):
         named = getattr(given, name)
         if named is not None and not (root / named).exists():
-            raise _RefusedError(f"--{name.replace('_', '-')}: nothing at {root / named}")
+            raise UsageError(f"--{name.replace('_', '-')}: nothing at {root / named}")
     where = shlex.quote(given.goldens or _goldens(root))
     agents = f"--agents-dir {shlex.quote(given.agents_dir)}" if given.agents_dir else ""
     models = f"--models {given.models}" if given.models != IN_TESTS else ""
@@ -239,11 +164,11 @@ def _goldens(root: Path) -> str:
     """Return the folder that contains all eval sets, from the root folder.
 
     Raises:
-        _RefusedError: There are none.
+        UsageError: There are none.
     """
     folders = {str(path.parent.relative_to(root)) for path in files_below(root) if _holds_goldens(path)}
     if not folders:
-        raise _RefusedError(
+        raise UsageError(
             f"no *.evalset.json and no dataset in {root.absolute()}. Export a case first, or name a path with --goldens"
         )
     return os.path.commonpath(folders) or "."
@@ -338,3 +263,48 @@ def _tell(files: Sequence[CiFile]) -> None:
     output().write(
         f"Diffs name the case above each change after this, once in each clone:\n    {NAMED_HUNKS}\n"
     )
+
+
+def _set_up(given: argparse.Namespace, _: ProgressLine) -> int:
+    given.package = _installed_from() if given.package is None else given.package
+    files = _written(given)
+    _tell(files)
+    if given.package == _PACKAGE:
+        output().write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
+    return LEFT_ALONE if any(each.to_add for each in files) else DONE
+
+
+main = ShellCommand(
+    prog="golden-trace init",
+    about="Write a GitHub workflow, pre-commit hooks, a .gitattributes and a .gitignore file that test the goldens of a "
+    "project, keep their diffs readable, and leave out copies and kept runs. An existing file is left alone, and the output "
+    "shows what to add to it. Lines that .gitattributes and .gitignore lack are added.",
+    codes=CODES,
+    options={
+        "what": option("what is set up: ci", choices=("ci",)),
+        "--folder": file_option(
+            "the project's root folder (default: the current folder)", "DIR", default=Path()
+        ),
+        "--goldens": option(
+            "the folder or file of the eval sets, from the root folder (default: the folder that contains them all)",
+            "PATH",
+        ),
+        "--agents-dir": option(
+            "the folder of agents, from the root folder, if the eval sets are not in their agents' folders",
+            "DIR",
+        ),
+        "--package": option(
+            f"what pip installs in the workflow: a name with a version, or an address (default: the address that this {_PACKAGE} was "
+            "installed from; it is not on PyPI yet)",
+            "NAME",
+        ),
+        "--models": option(
+            f"what answers model calls in the tests, as of `golden-trace verify` (default: {IN_TESTS}); with others the jobs need "
+            "the models' keys",
+            choices=get_args(Models),
+            default=IN_TESTS,
+        ),
+        "--force": flag(f"overwrite {_WORKFLOW}, and no other file"),
+    },
+    work=_set_up,
+)

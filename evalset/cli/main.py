@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from evalset.cli.terminal_output import escape_output, kept_from_agents
 from simulator.base.masked_log import masked_log
@@ -16,13 +16,6 @@ from simulator.base.near_names import near
 PROGRAM = "golden-trace"
 BAD_USAGE = 2
 _DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
-
-
-class CommandFunction(Protocol):
-    """The function of a command: takes its arguments, returns its exit code; `prog` is what a person typed to start it."""
-
-    def __call__(self, argv: Sequence[str], /, *, prog: str) -> int:
-        """Run it."""
 
 
 class CliCommand(NamedTuple):
@@ -34,9 +27,11 @@ class CliCommand(NamedTuple):
 
 COMMANDS: Mapping[str, CliCommand] = {
     "studio": CliCommand("open the studio in the browser", "evalset.cli.studio_command:main"),
-    "run": CliCommand("play a script with an agent and write the golden trace", "evalset.cli.main:scripted"),
-    "sessions": CliCommand("list the stored sessions", "evalset.cli.main:scripted"),
-    "script": CliCommand("write a session as a script", "evalset.cli.main:scripted"),
+    "run": CliCommand(
+        "play a script with an agent and write the golden trace", "evalset.cli.run_options:main"
+    ),
+    "sessions": CliCommand("list the stored sessions", "evalset.cli.sessions_command:sessions"),
+    "script": CliCommand("write a session as a script", "evalset.cli.sessions_command:script"),
     "verify": CliCommand(
         "replay an eval set and compare it with its goldens", "evalset.cli.verify_command:main"
     ),
@@ -84,22 +79,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         wrong = f"{_usage()}{PROGRAM}: unknown command {name!r}; {near(name, COMMANDS)}\n`{PROGRAM} --help` lists the commands.\n"
         sys.stderr.write(wrong if name else _help())
         return BAD_USAGE
-    return _carried_out(name, arguments)
+    return carried_out(name, arguments)
 
 
-def _carried_out(name: str, arguments: Sequence[str]) -> int:
+def carried_out(name: str, arguments: Sequence[str], *, prog: str = PROGRAM, **more: Any) -> int:
+    """Run a command, and return its exit code.
+
+    Args:
+        name: Its name.
+        arguments: Those behind the name.
+        prog: The program that it is a command of.
+        more: What the command takes besides.
+    """
     module, _, function = COMMANDS[name].home.partition(":")
-    run: CommandFunction = getattr(importlib.import_module(module), function)
+    run: Callable[..., int] = getattr(importlib.import_module(module), function)
     with masked_log(), kept_from_agents(arguments):
-        return run(arguments, prog=f"{PROGRAM} {name}")
-
-
-def scripted(arguments: Sequence[str], *, prog: str) -> int:
-    """Run `run`, `sessions` or `script`, which `python -m simulator` has too, and return the exit code."""
-    from evalset.cli.simulator_program import main as simulator_main  # noqa: PLC0415 - it imports ADK
-
-    program, _, name = prog.rpartition(" ")
-    return simulator_main([name, *arguments], prog=program)
+        return run(arguments, prog=f"{prog} {name}", **more)
 
 
 def _usage() -> str:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from google.adk.evaluation.eval_case import EvalCase
 
-from evalset.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
-from evalset.cli.output_files import write_output
-from evalset.cli.progress_line import ProgressLine, plain
+from evalset.cli.command_frame import UsageError, write_output
+from evalset.cli.exit_codes import BAD_INPUT, DONE, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
 from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.cli.terminal_asks import TerminalAsks
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.editing.case_play import script_with_recording
 from evalset.editing.golden_writing import replace_case, replacing
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
@@ -64,15 +64,14 @@ _UNRECORDED = (
 _AGAIN = "Run the same command again"
 
 
-def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
+def run_script(given: argparse.Namespace, progress: ProgressLine) -> int:
     """Carry the command out.
 
     Raises:
         Ends: It ends otherwise than well.
     """
     if given.scenario is not None:
-        _run_scenario(given, typed, progress, out)
-        return
+        return _run_scenario(given, progress)
     config = _load(given, progress)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:
@@ -84,7 +83,7 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine,
     waiting = waiting_case(unrecorded, said_in(turns), given.eval_id)
     if waiting is not None and all(turn.say is not None for turn in turns):
         script, losses = _to_complete(writer.path, waiting.eval_id, config, progress)
-    asks = partial(_asks, typed, progress, script.where) if typed.isatty() else None
+    asks = partial(_asks, given.typed, progress, script.where) if given.typed.isatty() else None
     played = _played(config, script, asks, given.record, progress)
     progress.clear()
     for problem in (*losses, *played.problems):
@@ -93,7 +92,7 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: ProgressLine,
     _check_leftovers(played, script, given, progress)
     leftovers = [f"{script.where(left.place)}: {left.words}" for left in played.leftovers]
     more: JsonObject = {"problems": [*losses, *played.problems], "leftovers": [*leftovers]}
-    _write(given, config, played.session, played.facts, more, progress, out, waiting)
+    return _write(given, config, played.session, played.facts, more, progress, waiting)
 
 
 def _write(  # noqa: PLR0917 - what was played, and where it goes
@@ -103,9 +102,8 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
     facts: Sequence[Fact],
     more: JsonObject,
     progress: ProgressLine,
-    out: TextIO,
     waiting: EvalCase | None = None,
-) -> None:
+) -> int:
     """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
     unsure = _unsure(session, facts, given, progress)
     if given.replace:
@@ -131,11 +129,12 @@ def _write(  # noqa: PLR0917 - what was played, and where it goes
             **unsure._asdict(),
             **more,
         }
-        out.write(json.dumps(result) + "\n")
+        output().write(json.dumps(result) + "\n")
     else:
-        out.write(plain(f"{path}: {eval_id}") + "\n")
+        output().write(plain(f"{path}: {eval_id}") + "\n")
         added = checked.lines if checked else ()
-        out.writelines(plain(f"tolerance added: {line}") + "\n" for line in added)
+        output().writelines(plain(f"tolerance added: {line}") + "\n" for line in added)
+    return DONE
 
 
 def _unsure(
@@ -171,16 +170,16 @@ def _replayed_back(
     return checked
 
 
-def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: ProgressLine, out: TextIO) -> None:
+def _run_scenario(given: argparse.Namespace, progress: ProgressLine) -> int:
     """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
     config = _load(given, progress)
     _check(EvalSetWriter(given.out, config.name), given)
-    played = play_scenario(given, config, typed, progress)
+    played = play_scenario(given, config, progress)
     progress.clear()
     for problem in played.problems:
         progress.say(f"warning: {problem}")
     more: JsonObject = {"problems": [*played.problems]}
-    _write(given, config, played.session, played.facts, more, progress, out)
+    return _write(given, config, played.session, played.facts, more, progress)
 
 
 def _to_complete(
@@ -290,9 +289,11 @@ def _played(
         with ScriptedSession(config, script.script, asks=asks) as scripted:
             played = scripted.play(progress.step)
             if record is not None:
-                write_output(record, write_script(script_of(scripted.simulation)).encode(), "script")
-    except OSError as error:
-        raise Ends(BAD_INPUT, f"--record: {record}: cannot be written: {error.strerror or error}") from error
+                write_output(
+                    "--record", record, write_script(script_of(scripted.simulation)).encode(), "script"
+                )
+    except UsageError:
+        raise
     except ScriptError as error:
         raise Ends(FAILED, f"--record: {error}") from error
     except SimulationError as error:

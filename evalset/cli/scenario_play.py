@@ -6,15 +6,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
 
+from evalset.cli.command_frame import write_output
 from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
-from evalset.cli.output_files import write_output
-from evalset.cli.progress_line import ProgressLine
 from evalset.cli.terminal_asks import TerminalAsks
+from evalset.cli.terminal_output import ProgressLine
 from evalset.errors import ScenarioError
 from evalset.files.eval_names import no_case
 from evalset.files.file_kinds import holds_cases
@@ -58,7 +58,7 @@ class _Chosen(NamedTuple):
 
 
 def play_scenario(
-    given: argparse.Namespace, config: SimulatedAgentConfig, typed: TextIO, progress: ProgressLine
+    given: argparse.Namespace, config: SimulatedAgentConfig, progress: ProgressLine
 ) -> PlayedScenario:
     """Play the scenario that the arguments name, to the end of its conversation.
 
@@ -72,29 +72,23 @@ def play_scenario(
     try:
         with opened(config, seats=seats, initial_state=chosen.state) as simulation:
             simulation.set_user("scenario", scenario=chosen.scenario, config=user, hold=False)
-            asks = _asks(given, simulation, typed, progress)
+            asks = _asks(given, simulation, progress)
             _to_its_end(simulation, asks, progress)
             if given.record is not None:
-                write_output(given.record, write_script(script_of(simulation)).encode(), "script")
+                write_output("--record", given.record, write_script(script_of(simulation)).encode(), "script")
             view = simulation.view()
             facts = tuple(fact for _, fact in simulation.journal.path())
             return PlayedScenario(view.session, facts, view.problems)
-    except OSError as error:
-        raise Ends(
-            BAD_INPUT, f"--record: {given.record}: cannot be written: {error.strerror or error}"
-        ) from error
     except ScriptError as error:
         raise Ends(FAILED, f"--record: {error}") from error
     except SimulationError as error:
         raise Ends(BAD_INPUT, f"{given.scenario}: {error}") from error
 
 
-def _asks(
-    given: argparse.Namespace, simulation: Simulation, typed: TextIO, progress: ProgressLine
-) -> TerminalAsks | None:
-    if given.otherwise == "fail" or not typed.isatty():
+def _asks(given: argparse.Namespace, simulation: Simulation, progress: ProgressLine) -> TerminalAsks | None:
+    if given.otherwise == "fail" or not given.typed.isatty():
         return None
-    return TerminalAsks(simulation, typed, progress, lambda _: _WHERE)
+    return TerminalAsks(simulation, given.typed, progress, lambda _: _WHERE)
 
 
 def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: ProgressLine) -> None:

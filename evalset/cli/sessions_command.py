@@ -12,11 +12,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
-from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
-from evalset.cli.output_files import write_output
-from evalset.cli.progress_line import ProgressLine, plain
+from evalset.cli.command_frame import (
+    Options,
+    ShellCommand,
+    UsageError,
+    file_option,
+    flag,
+    option,
+    write_output,
+)
+from evalset.cli.exit_codes import BAD_INPUT, DONE, FAILED, NO_ANSWER, WORDS, Ends
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from simulator.base.documents import read_file
 from simulator.scripts import ScriptError, write_script
 
@@ -33,85 +41,16 @@ _FEWEST = 4
 _WORDS = 60
 
 
-def add_sessions(commands: Any) -> None:
-    """Add the command `sessions` to those of the program."""
-    sessions = commands.add_parser(
-        "sessions",
-        help="list the stored sessions",
-        description="List the stored sessions, the last changed first.",
-        epilog="Exit codes: 0 done; 1 no session found; 2 bad input.",
-        allow_abbrev=False,
-    )
-    _add_store(sessions)
-    sessions.add_argument(
-        "--search", default="", metavar="WORDS", help="only sessions that contain all of these words"
-    )
-    sessions.add_argument(
-        "--archived", action="store_true", help="list archived sessions instead of the others"
-    )
-    sessions.add_argument("--json", action="store_true", help="write one JSON object for each session")
-    sessions.set_defaults(work=list_sessions)
-
-
-def add_script(commands: Any) -> None:
-    """Add the command `script` to those of the program."""
-    script = commands.add_parser(
-        "script",
-        help="write a session as a script",
-        description="Write a recorded session as a script, which you can change and play again with 'run'.",
-        epilog="Exit codes: 0 done; 2 bad input; 3 the session contains something that a script cannot express.",
-        allow_abbrev=False,
-    )
-    script.add_argument(
-        "session",
-        metavar="SESSION",
-        help="the id of a stored session, or its first characters; or the file of an exported session",
-    )
-    _add_store(script)
-    script.add_argument(
-        "--out", type=Path, metavar="FILE", help="the file to write (default: standard output)"
-    )
-    script.add_argument(
-        "--agent",
-        choices=("moves", "model"),
-        default="moves",
-        help="write the agent's moves into the script (`moves`, default), or let its model respond again (`model`)",
-    )
-    script.add_argument(
-        "--form", choices=("yaml", "json"), default="yaml", help="YAML with comments, or JSON"
-    )
-    script.add_argument("--name", default="", help="a description of the script")
-    script.set_defaults(work=make_script)
-
-
-def _add_store(parser: Any) -> None:
-    parser.add_argument(
-        "--store",
-        metavar="STORE",
-        help=f"the database: a file, or a URL of SQLite or PostgreSQL (default: {STORE_VARIABLE}, otherwise the studio's own database)",
-    )
-
-
-def list_sessions(given: argparse.Namespace, _: TextIO, progress: ProgressLine, out: TextIO) -> None:
-    """Carry the command `sessions` out.
-
-    Raises:
-        Ends: It ends otherwise than well.
-    """
+def _list_sessions(given: argparse.Namespace, _: ProgressLine) -> int:
     with _opened(given.store) as store:
         found = _records(store, given.search, archived=given.archived)
-    out.writelines((_as_json(record) if given.json else plain(_line(record))) + "\n" for record in found)
+    output().writelines((_as_json(record) if given.json else plain(_line(record))) + "\n" for record in found)
     if not found:
-        progress.say("no session found")
-        raise Ends(NO_ANSWER, "")
+        raise Ends(NO_ANSWER, "no session found")
+    return DONE
 
 
-def make_script(given: argparse.Namespace, _: TextIO, progress: ProgressLine, out: TextIO) -> None:
-    """Carry the command `script` out.
-
-    Raises:
-        Ends: It ends otherwise than well.
-    """
+def _make_script(given: argparse.Namespace, progress: ProgressLine) -> int:
     journal = _journal(given)
     try:
         from simulator.scripts import script_of  # noqa: PLC0415 - imports ADK, which the list of sessions does without
@@ -121,13 +60,11 @@ def make_script(given: argparse.Namespace, _: TextIO, progress: ProgressLine, ou
         raise Ends(FAILED, f"the session cannot be written as a script: {error}") from error
     text = write_script(made, given.form)
     if given.out is None:
-        out.write(text)
-        return
-    try:
-        write_output(given.out, text.encode(), "script")
-    except OSError as error:
-        raise Ends(BAD_INPUT, f"--out: {given.out}: cannot be written: {error.strerror or error}") from error
+        output().write(text)
+        return DONE
+    write_output("--out", given.out, text.encode(), "script")
     progress.say(f"{given.out}: {len(made.turns)} turn{'' if len(made.turns) == 1 else 's'}")
+    return DONE
 
 
 def _journal(given: argparse.Namespace) -> Journal:
@@ -219,3 +156,48 @@ def _line(record: SessionRecord) -> str:
     about = about if len(about) <= _WORDS else f"{about[: _WORDS - 1]}\u2026"
     agent = record.agent_key or record.agent_name
     return "  ".join((record.session_id, when, f"{record.status:<14}", turns, agent, about)).rstrip()
+
+
+_STORE: Options = {
+    "--store": option(
+        f"the database: a file, or a URL of SQLite or PostgreSQL (default: {STORE_VARIABLE}, otherwise the studio's own database)",
+        "STORE",
+    )
+}
+sessions = ShellCommand(
+    prog="golden-trace sessions",
+    about="List the stored sessions, the last changed first.",
+    codes="Exit codes: 0 done; 1 no session found; 2 bad input.",
+    options={
+        **_STORE,
+        "--search": option("only sessions that contain all of these words", "WORDS", default=""),
+        "--archived": flag("list archived sessions instead of the others"),
+        "--json": flag("write one JSON object for each session"),
+    },
+    work=_list_sessions,
+    told=(UsageError,),
+    interrupted=WORDS,
+)
+script = ShellCommand(
+    prog="golden-trace script",
+    about="Write a recorded session as a script, which you can change and play again with 'run'.",
+    codes="Exit codes: 0 done; 2 bad input; 3 the session contains something that a script cannot express.",
+    options={
+        "session": option(
+            "the id of a stored session, or its first characters; or the file of an exported session",
+            "SESSION",
+        ),
+        **_STORE,
+        "--out": file_option("the file to write (default: standard output)"),
+        "--agent": option(
+            "write the agent's moves into the script (`moves`, default), or let its model respond again (`model`)",
+            choices=("moves", "model"),
+            default="moves",
+        ),
+        "--form": option("YAML with comments, or JSON", choices=("yaml", "json"), default="yaml"),
+        "--name": option("a description of the script", default=""),
+    },
+    work=_make_script,
+    told=(UsageError,),
+    interrupted=WORDS,
+)

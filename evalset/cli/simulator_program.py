@@ -8,19 +8,19 @@ Whatever is not 0 has written no case.
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends
-from evalset.cli.progress_line import ProgressLine
-from evalset.cli.sessions_command import add_script, add_sessions
-from evalset.cli.terminal_output import escape_output, kept_from_agents, output
-from simulator.base.masked_log import masked_log
+from evalset.cli.exit_codes import BAD_INPUT
+from evalset.cli.main import COMMANDS, carried_out
+from evalset.cli.terminal_output import escape_output
 
-_RUN = "play a script with an agent and write the golden trace into an eval set"
+_NAMES = {
+    "run": "play a script with an agent and write the golden trace into an eval set",
+    "script": COMMANDS["script"].about,
+    "sessions": COMMANDS["sessions"].about,
+}
 
 
 def main(
@@ -34,41 +34,12 @@ def main(
         prog: What started it, for the help.
     """
     escape_output()
-    words = sys.argv[1:] if argv is None else argv
-    given = _parser(prog, plays=words[:1] == ["run"]).parse_args(words)
-    if not getattr(given, "verbose", False):
-        _hush()
-    progress = ProgressLine(sys.stderr, quiet=getattr(given, "quiet", False))
-    try:
-        with masked_log(), kept_from_agents(words):
-            given.work(given, typed or sys.stdin, progress, output())
-    except Ends as end:
-        if str(end):
-            progress.say(str(end))
-        return end.code
-    except KeyboardInterrupt:
-        progress.say(WORDS)
-        return INTERRUPTED
-    return DONE
-
-
-def _parser(prog: str, *, plays: bool) -> argparse.ArgumentParser:
-    """Make the parser; where nothing is played, `run` is only named: what its options import takes half a second."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in _NAMES:
+        return carried_out(words[0], words[1:], prog=prog, typed=typed)
     parser = argparse.ArgumentParser(prog=prog, allow_abbrev=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    if plays:
-        from evalset.cli.run_options import add_run  # noqa: PLC0415 - as above
-
-        add_run(commands, _RUN)
-    else:
-        commands.add_parser("run", help=_RUN)
-    add_script(commands)
-    add_sessions(commands)
-    return parser
-
-
-def _hush() -> None:
-    """Keep ADK's warnings, which come with each request, away from the progress line."""
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
+    for name, about in _NAMES.items():
+        commands.add_parser(name, help=about)
+    parser.parse_args(words)
+    return BAD_INPUT

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TextIO
 
 from evalset.cli import typed_answers
-from evalset.cli.progress_line import ProgressLine
+from evalset.cli.terminal_output import ProgressLine
 from evalset.cli.typed_answers import NotReadError
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.errors import ContradictionError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import shlex
 import signal
@@ -16,44 +17,40 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
 
-from evalset.cli.agent_and_file import agent_and_file
-from evalset.cli.output_files import Kind, write_output
-from evalset.cli.terminal_output import output
+from evalset.cli.command_frame import (
+    ENVIRONMENT,
+    LATENCIES,
+    QUIET,
+    RESULTS,
+    Options,
+    ShellCommand,
+    agent_and_file,
+    file_option,
+    flag,
+    option,
+    repeated,
+    with_options,
+    write_output,
+)
+from evalset.cli.exit_codes import INTERRUPTED
+from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import UnreadableSetError, VerifyError
 
 if TYPE_CHECKING:
-    from evalset.cli.progress_line import ProgressLine
     from evalset.replay.model_choice import Models
     from evalset.verify.results import Verification, VerifyProgress
     from simulator.kernel.kernel_executor import KernelExecutor
 
 
-_BAD, _INTERRUPTED = 2, 130
-
-
-def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        argv: The arguments behind `verify`.
-        prog: What started it, for the help.
-    """
-    given = _read(parser(prog), argv)
-    from evalset.cli.progress_line import ProgressLine, hush  # noqa: PLC0415 - `--help` waits for no ADK
-
-    if not given.verbose:
-        hush()
-    progress = ProgressLine(sys.stderr, quiet=given.quiet)
+def _run(given: argparse.Namespace, progress: ProgressLine) -> int:
     with _stopped_by_interrupt(progress) as stop:
         try:
             return _carried_out(given, progress, stop)
-        except VerifyError as error:
-            advice = _doctor_advice(error.eval_set) if isinstance(error, UnreadableSetError) else ""
-            progress.say(f"error: {error}{advice}")
-            return _BAD
+        except UnreadableSetError as error:
+            raise VerifyError(f"{error}{_doctor_advice(error.eval_set)}") from error
 
 
 def _doctor_advice(path: Path) -> str:
@@ -81,17 +78,16 @@ def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Name
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> int:
     verification = _verified(given, progress, stop)
-    from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for nothing
-    from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
+    from evalset.result_tables import table_csv  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - imports ADK: what cannot be verified is told before
 
     progress.clear()
     if given.write_eval_config is not None:
         _write_eval_config(given, verification.criteria)
     if given.junit is not None:
-        _write(given.junit, junit(verification), "JUnit")
+        write_output("--junit", given.junit, junit(verification), "JUnit")
     if given.csv is not None:
-        _write(given.csv, table_csv(verification).encode(), "CSV")
+        write_output("--csv", given.csv, table_csv(verification).encode(), "CSV")
     if given.save:
         progress.say(f"kept: {_saved(given, verification)}")
     proposed = _proposed(given, verification)
@@ -197,24 +193,15 @@ def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
     from evalset.verify.metric import eval_config  # noqa: PLC0415 - imports ADK
 
     config = eval_config(given.set, environment=given.environment, criteria=criteria)
-    _write(given.write_eval_config, json.dumps(config, indent=2).encode(), "EvalConfig")
+    text = json.dumps(config, indent=2)
+    write_output("--write-eval-config", given.write_eval_config, text.encode(), "EvalConfig")
 
 
 def _saved(given: argparse.Namespace, verification: Verification) -> Path:
-    from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.kept_runs.run_files import keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
 
     run = kept_run_of(verification, time.time(), is_partial=bool(given.case))
-    try:
-        return keep_run(given.set, run)
-    except KeptRunError as error:
-        raise VerifyError(str(error)) from error
-
-
-def _write(path: Path, content: bytes, kind: Kind) -> None:
-    try:
-        write_output(path, content, kind)
-    except OSError as error:
-        raise VerifyError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return keep_run(given.set, run)
 
 
 _DONE_WORDS = {True: "pass", False: "FAIL", None: "skip"}
@@ -275,7 +262,7 @@ def _stopped_by_interrupt(progress: ProgressLine) -> Iterator[threading.Event]:
 
     def interrupt(_: int, __: FrameType | None) -> None:
         if stop.is_set():
-            os._exit(_INTERRUPTED)
+            os._exit(INTERRUPTED)
         stop.set()
         progress.say("interrupted; showing the results so far. Interrupt again to quit immediately.")
 
@@ -303,176 +290,6 @@ _MODELS = (
 )
 
 
-def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
-    """Make the parser of the options behind `verify`; `prog` is what started it."""
-    made = argparse.ArgumentParser(
-        prog=prog,
-        description="Replay the cases of an eval set with its recorded tool responses, so that no real tool runs, and compare each case "
-        "with its golden: calls and final responses with ADK's own evaluators, the final session state, and the tool responses "
-        "in the eval set. For each failed case, show the first divergence and its cause.",
-        epilog=CODES,
-        allow_abbrev=False,
-    )
-    made.add_argument("set", type=Path, metavar="SET", help="the eval set")
-    made.add_argument(
-        "next_to_set", nargs="?", metavar="AGENT", help="the same as --agent; may also be before SET"
-    )
-    _add_agents(made)
-    made.add_argument(
-        "--environment",
-        type=Path,
-        metavar="FILE",
-        help="the recorded environment (default: the file next to the set)",
-    )
-    made.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="verify only this case; repeatable"
-    )
-    _add_ways(made)
-    _add_comparison(made)
-    _add_output(made)
-    return made
-
-
-def replay_parser(prog: str) -> argparse.ArgumentParser:
-    """Make the parser of the options that say how cases are replayed and compared, without the set and the output."""
-    made = argparse.ArgumentParser(prog=prog, add_help=False, allow_abbrev=False)
-    _add_agents(made)
-    _add_ways(made)
-    _add_comparison(made)
-    return made
-
-
-def _add_agents(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--agents-dir",
-        type=Path,
-        metavar="DIR",
-        help="a folder of one or more agents (default: the folder that contains the set, or the demo agents)",
-    )
-    parser.add_argument(
-        "--agent",
-        metavar="AGENT",
-        help="the agent of all cases, instead of the one that each case names: a folder, a file of configs (with #name if there are "
-        "several), or a demo agent",
-    )
-    parser.add_argument(
-        "--python",
-        metavar="PATH",
-        help="the Python interpreter that runs the agents in separate processes: a file, or the folder of an environment (default: "
-        "GOLDEN_TRACE_PYTHON, or the environment of their project if it has one)",
-    )
-    parser.add_argument(
-        "--rename-agent",
-        action="append",
-        default=[],
-        metavar="OLD=NEW",
-        help="the new name of an agent, or of its app, that was renamed after the recording; repeatable. The files are not changed: "
-        "use `doctor --rename-agent` for that",
-    )
-
-
-def _add_ways(parser: argparse.ArgumentParser) -> None:
-    runs = "replay each case K times; it passes if all runs pass (pass^K)"
-    parser.add_argument("--runs", type=_count, default=1, metavar="K", help=runs)
-    parser.add_argument("--models", choices=("auto", "real", "recorded"), default=BY_HAND, help=_MODELS)
-    parser.add_argument(
-        "--unrecorded",
-        choices=("fail", "rules", "generate"),
-        default="fail",
-        help="what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-        "rules, then a generated draft (`generate`)",
-    )
-    parser.add_argument(
-        "--latencies",
-        action="store_true",
-        help="delay each tool response as recorded; the time a person took to answer is not included",
-    )
-    parser.add_argument(
-        "--at-once",
-        type=_count,
-        default=4,
-        metavar="N",
-        help="how many cases are replayed at the same time (default: 4)",
-    )
-    parser.add_argument(
-        "--processes",
-        type=_count,
-        metavar="N",
-        help="how many processes to use (default: one for each core, if there are enough cases)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=300.0,
-        metavar="SECONDS",
-        help="the time limit of a run (default: 300)",
-    )
-
-
-def _add_comparison(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--config",
-        type=Path,
-        metavar="EVALCONFIG",
-        help="use the criteria of an `EvalConfig`: the tool trajectory (ADK's or ours), the response match, and your own metrics. A "
-        "criterion that needs a judge model is skipped and listed. The options below override it",
-    )
-    parser.add_argument(
-        "--match",
-        choices=get_args(Match),
-        help="ADK's match type for the calls (default: exact)",
-    )
-    parser.add_argument("--ignore-args", action="store_true", help="accept any arguments of calls")
-    parser.add_argument(
-        "--exactly", action="store_true", help="ignore the tolerances of the recorded environment"
-    )
-    parser.add_argument(
-        "--response",
-        type=_share,
-        metavar="SCORE",
-        help=f"the minimum score of final responses (ROUGE-1; default: {DEFAULT_RESPONSE}). Without google-adk[eval] it counts "
-        "common words instead, and the check is named response_word_overlap. With the default or more, the words of responses that "
-        "the agent's code wrote are compared, too",
-    )
-    parser.add_argument(
-        "--skip", action="append", default=[], choices=_SKIPPED, help="skip a check; repeatable"
-    )
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--propose-tolerances",
-        action="store_true",
-        help="compare several --runs, ignoring arguments, and propose which values may differ and by how much; for values that "
-        "always change (a time, an id, a random value), one run is enough",
-    )
-    parser.add_argument(
-        "--keep-tolerances",
-        action="store_true",
-        help="propose tolerances and add them to the recorded environment",
-    )
-    parser.add_argument(
-        "--write-eval-config",
-        type=Path,
-        metavar="FILE",
-        help="write an `EvalConfig` with which plain `adk eval` compares in the same way, including the tolerances",
-    )
-    parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
-    parser.add_argument(
-        "--junit", type=Path, metavar="FILE", help="also write the results to a JUnit XML file"
-    )
-    parser.add_argument(
-        "--csv", type=Path, metavar="FILE", help="also write the results to a CSV file, one row for each run"
-    )
-    parser.add_argument(
-        "--save",
-        action="store_true",
-        help="also keep the results next to the set, in .golden-trace/runs, for `golden-trace compare` and the page",
-    )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--verbose", action="store_true", help="show warnings of ADK and of the agent")
-
-
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -485,3 +302,106 @@ def _share(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number
+
+
+_REPLAY: Options = {
+    "--agents-dir": file_option(
+        "a folder of one or more agents (default: the folder that contains the set, or the demo agents)",
+        "DIR",
+    ),
+    "--agent": option(
+        "the agent of all cases, instead of the one that each case names: a folder, a file of configs (with #name if there are "
+        "several), or a demo agent",
+        "AGENT",
+    ),
+    "--python": option(
+        "the Python interpreter that runs the agents in separate processes: a file, or the folder of an environment (default: "
+        "GOLDEN_TRACE_PYTHON, or the environment of their project if it has one)",
+        "PATH",
+    ),
+    "--rename-agent": option(
+        "the new name of an agent, or of its app, that was renamed after the recording; repeatable. The files are not changed: "
+        "use `doctor --rename-agent` for that",
+        "OLD=NEW",
+        action="append",
+        default=[],
+    ),
+}
+_WAYS: Options = {
+    "--runs": option(
+        "replay each case K times; it passes if all runs pass (pass^K)", "K", type=_count, default=1
+    ),
+    "--models": option(_MODELS, choices=("auto", "real", "recorded"), default=BY_HAND),
+    "--unrecorded": option(
+        "what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
+        "rules, then a generated draft (`generate`)",
+        choices=("fail", "rules", "generate"),
+        default="fail",
+    ),
+    **LATENCIES,
+    "--at-once": option(
+        "how many cases are replayed at the same time (default: 4)", "N", type=_count, default=4
+    ),
+    "--processes": option(
+        "how many processes to use (default: one for each core, if there are enough cases)", "N", type=_count
+    ),
+    "--timeout": option("the time limit of a run (default: 300)", "SECONDS", type=float, default=300.0),
+    "--config": file_option(
+        "use the criteria of an `EvalConfig`: the tool trajectory (ADK's or ours), the response match, and your own metrics. A "
+        "criterion that needs a judge model is skipped and listed. The options below override it",
+        "EVALCONFIG",
+    ),
+    "--match": option("ADK's match type for the calls (default: exact)", choices=get_args(Match)),
+    "--ignore-args": flag("accept any arguments of calls"),
+    "--exactly": flag("ignore the tolerances of the recorded environment"),
+    "--response": option(
+        f"the minimum score of final responses (ROUGE-1; default: {DEFAULT_RESPONSE}). Without google-adk[eval] it counts "
+        "common words instead, and the check is named response_word_overlap. With the default or more, the words of responses that "
+        "the agent's code wrote are compared, too",
+        "SCORE",
+        type=_share,
+    ),
+    "--skip": repeated("skip a check", choices=_SKIPPED),
+}
+
+
+def replay_parser(prog: str) -> argparse.ArgumentParser:
+    """Make the parser of the options that say how cases are replayed and compared, without the set and the output."""
+    return with_options(
+        argparse.ArgumentParser(prog=prog, add_help=False, allow_abbrev=False), {**_REPLAY, **_WAYS}
+    )
+
+
+main = ShellCommand(
+    prog="python -m evalset verify",
+    about="Replay the cases of an eval set with its recorded tool responses, so that no real tool runs, and compare each case "
+    "with its golden: calls and final responses with ADK's own evaluators, the final session state, and the tool responses "
+    "in the eval set. For each failed case, show the first divergence and its cause.",
+    codes=CODES,
+    options={
+        "set": file_option("the eval set", "SET"),
+        "next_to_set": option("the same as --agent; may also be before SET", "AGENT", nargs="?"),
+        **_REPLAY,
+        **ENVIRONMENT,
+        "--case": repeated("verify only this case", "ID"),
+        **_WAYS,
+        "--propose-tolerances": flag(
+            "compare several --runs, ignoring arguments, and propose which values may differ and by how much; for values that "
+            "always change (a time, an id, a random value), one run is enough"
+        ),
+        "--keep-tolerances": flag("propose tolerances and add them to the recorded environment"),
+        "--write-eval-config": file_option(
+            "write an `EvalConfig` with which plain `adk eval` compares in the same way, including the tolerances"
+        ),
+        **RESULTS,
+        "--csv": file_option("also write the results to a CSV file, one row for each run"),
+        "--save": flag(
+            "also keep the results next to the set, in .golden-trace/runs, for `golden-trace compare` and the page"
+        ),
+        **QUIET,
+        "--verbose": flag("show warnings of ADK and of the agent"),
+    },
+    work=_run,
+    read=_read,
+    logged=logging.CRITICAL,
+)

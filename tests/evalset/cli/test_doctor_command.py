@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,8 @@ root_agent = LlmAgent(name="desk", model="none", tools=[look_up])
 def run(code: int, *words: str | Path) -> str:
     """Run the command, which has to end with an exit code; return what it writes."""
     out = io.StringIO()
-    ended = main([str(word) for word in words], out=out)
+    with redirect_stdout(out):
+        ended = main([str(word) for word in words])
     assert ended == code, out.getvalue()
     return out.getvalue()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from evalset.cli.agent_and_file import agent_and_file
+from evalset.cli.command_frame import agent_and_file
 from evalset.cli.main import COMMANDS
 from evalset.cli.studio_command import main as studio
 from evalset.cli.studio_command import studio_command

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from evalset import __main__ as module_program
+from evalset.cli.command_frame import Kind, UsageError, write_output
 from evalset.cli.main import main
-from evalset.cli.output_files import Kind, write_output
-from evalset.cli.progress_line import ProgressLine
 from evalset.cli.simulator_program import main as simulator_main
+from evalset.cli.terminal_output import ProgressLine
 from simulator.store import JournalStore
 from tests.evalset.cli.test_run_command_asks import Typed
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
@@ -156,22 +156,22 @@ def test_a_file_of_another_kind_is_left_as_it_is(kind: Kind, before: str, name: 
     """The error names it; over an empty file and one of its kind it is written."""
     path = tmp_path / name
     path.write_text(before)
-    with pytest.raises(FileExistsError, match=kind) as refused:
-        write_output(path, WRITTEN[kind], kind)
-    assert refused.value.filename == str(path)
+    with pytest.raises(UsageError, match=kind) as refused:
+        write_output("--out", path, WRITTEN[kind], kind)
+    assert str(path) in str(refused.value)
     assert path.read_text() == before
     report = tmp_path / "report"
     for same in (b"", b"\xef\xbb\xbf\n" + WRITTEN[kind] + b"<!-- older -->"):
         report.write_bytes(same)
-        write_output(report, WRITTEN[kind], kind)
+        write_output("--out", report, WRITTEN[kind], kind)
         assert report.read_bytes() == WRITTEN[kind]
 
 
 def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
     """A pipe would wait for who reads it."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="a named pipe"):
-        write_output(tmp_path / "pipe", WRITTEN["JUnit"], "JUnit")
+    with pytest.raises(UsageError, match="a named pipe"):
+        write_output("--out", tmp_path / "pipe", WRITTEN["JUnit"], "JUnit")
 
 
 def test_a_command_that_reports_into_the_agents_code_is_stopped(tmp_path: Path, ends: Ends) -> None:

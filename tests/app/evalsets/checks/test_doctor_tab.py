@@ -17,7 +17,7 @@ from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
-from evalset.cli.doctor_command import _migration, _parser
+from evalset.cli.doctor_command import main, migration_in
 from evalset.doctor import DroppedArgument, Finding, Migration, RenamedArgument, SetArgument
 from evalset.editing.case_edits import SetValue
 from evalset.editing.set_saving import save
@@ -146,7 +146,7 @@ def test_migrations_are_read_from_lines() -> None:
         given=(SetArgument(tool="find_refund", name="currency", value="EUR"),),
     )
     assert migration_from("").is_empty
-    read = _migration(_parser("doctor").parse_args(shlex.split(EXAMPLE)))
+    read = migration_in(main.parser().parse_args(shlex.split(EXAMPLE)))
     assert migration_from(EXAMPLE) == read  # as on the command line
 
 
