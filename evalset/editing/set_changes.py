@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, steps_of, turns_of
-from evalset.editing.case_reviews import NO_REVIEW
-from evalset.editing.set_work import EditedCase, SetWork, State
+from evalset.editing.set_work import EditedCase, SetWork, UnsavedCase
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
@@ -57,14 +56,8 @@ def changes(work: SetWork) -> SetChanges:
     then, now = work.saved, work.state
     if then is now:
         return SetChanges()
+    found = [change for unsaved in work.unsaved() if (change := _change(unsaved)) is not None]
     known, left = set(then.order), set(now.order)
-    found: list[CaseChange] = []
-    for key in now.order:
-        if key not in known:
-            found.append(_added(work, key))
-        elif then.held.get(key) is not now.held.get(key) and (change := _changed(work, key)) is not None:
-            found.append(change)
-    found += [_removed(work, key, then) for key in then.order if key not in left]
     both = [key for key in now.order if key in known]
     return SetChanges(cases=tuple(found), reordered=both != [key for key in then.order if key in left])
 
@@ -74,55 +67,37 @@ def text_of_case(case: Case) -> str:
     return json.dumps(case, indent=2, ensure_ascii=False)
 
 
-def _eval_id(case: Case) -> str:
-    return str(field(case, "eval_id", ""))
+_NOT_THERE = EditedCase({})
 
 
-def _added(work: SetWork, key: str) -> CaseChange:
-    held = work.held(key)
-    return CaseChange(
-        key=key,
-        eval_id=_eval_id(held.case),
-        kind="added",
-        words=("new case",),
-        after=text_of_case(held.case),
-        recorded=held.recorded is not None or held.note.text != "" or bool(held.note.tags),
-        reviewed=held.review != NO_REVIEW,
-    )
-
-
-def _removed(work: SetWork, key: str, then: State) -> CaseChange:
-    held = work.held(key, then)
-    return CaseChange(
-        key=key,
-        eval_id=_eval_id(held.case),
-        kind="removed",
-        words=("deleted",),
-        before=text_of_case(held.case),
-        recorded=held.recorded is not None,
-        reviewed=held.review != NO_REVIEW,
-    )
-
-
-def _changed(work: SetWork, key: str) -> CaseChange | None:
-    then, now = work.held(key, work.saved), work.held(key)
+def _change(unsaved: UnsavedCase) -> CaseChange | None:
+    """Return what is different in a case; None where it says the same again."""
+    then, now = unsaved.then or _NOT_THERE, unsaved.now or _NOT_THERE
     if is_same(then.case, now.case) and then[1:] == now[1:]:
         return None
-    words = list(differences(then.case, now.case))
-    if then.note != now.note:
-        words.append("note")
-    if then.review != now.review:
-        words.append("review")
+    kind: ChangeKind = "added" if unsaved.then is None else "removed" if unsaved.now is None else "changed"
+    text_of = _with_rest if kind == "changed" else lambda held: text_of_case(held.case)
     return CaseChange(
-        key=key,
-        eval_id=_eval_id(now.case),
-        kind="changed",
-        words=tuple(words) or ("recording",),
-        before=_with_rest(then),
-        after=_with_rest(now),
+        key=unsaved.key,
+        eval_id=(unsaved.now or then).eval_id,
+        kind=kind,
+        words=_WORDS.get(kind) or tuple(_differences(then, now)) or ("recording",),
+        before=text_of(then) if unsaved.then else "",
+        after=text_of(now) if unsaved.now else "",
         recorded=then.recorded != now.recorded or then.note != now.note,
         reviewed=then.review != now.review,
     )
+
+
+_WORDS: Mapping[ChangeKind, tuple[str, ...]] = {"added": ("new case",), "removed": ("deleted",)}
+
+
+def _differences(then: EditedCase, now: EditedCase) -> Iterator[str]:
+    yield from differences(then.case, now.case)
+    if then.note != now.note:
+        yield "note"
+    if then.review != now.review:
+        yield "review"
 
 
 def _with_rest(held: EditedCase) -> str:
@@ -136,8 +111,9 @@ def _with_rest(held: EditedCase) -> str:
 
 def differences(then: Case, now: Case) -> Iterator[str]:
     """Name what is different between two forms of a case, turn by turn."""
-    if _eval_id(then) != _eval_id(now):
-        yield f"eval id (was {_eval_id(then)})"
+    was, eval_id = (str(field(case, "eval_id", "")) for case in (then, now))
+    if was != eval_id:
+        yield f"eval id (was {was})"
     before, after = turns_of(then), turns_of(now)
     if len(before) != len(after):
         yield f"turns: {len(before)} → {len(after)}"

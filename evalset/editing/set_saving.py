@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -23,7 +23,7 @@ from evalset.editing.case_reviews import (
 from evalset.editing.opened_set import OpenedSet, identity_at
 from evalset.editing.recording_beside import RecordingSidecar, open_beside
 from evalset.editing.reviews_beside import ReviewFileError, ReviewSidecar, parsed_reviews, reviews_text
-from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State
+from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State, UnsavedCase
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
 from evalset.files.legacy_format import keep_copy
@@ -94,15 +94,15 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
         EvalSetError: The disk or the folder refused.
     """
     path, state = work.opened.path, work.state
-    touched = touched_keys(work, state)
-    check(work, state, touched)
-    if work.beside.trouble and (_recorded_changes(work, state) or _note_changes(work, state)):
+    unsaved = work.unsaved(state)
+    _check(work, state, {each.key for each in unsaved})
+    if work.beside.trouble and any(_beside(unsaved)):
         raise EvalSetError(path, f"the recording file next to it cannot be updated: {work.beside.trouble}")
     target = Path(os.path.realpath(path))
     try:
         with lock(lock_path(target), _PATIENCE_SECONDS):
             _check_unchanged(work, target)
-            reviews = _reviews_to_write(work, state)
+            reviews = _reviews_to_write(work, unsaved)
             old = work.opened.old_text if work.identity == work.opened.identity else None
             copy = keep_copy(target, old) if old is not None else None
             trouble = _put_files(work, state, target, reviews, replace)
@@ -115,13 +115,13 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
         raise EvalSetError(path, f"cannot be written: {error.strerror or error}") from error
     saved = Saved(
         path=path,
-        cases=len(touched),
+        cases=len(unsaved),
         converted_copy=copy,
         reviews=work.reviews.path if reviews else None,
         review_trouble=trouble,
         decided_twice=tuple(reviews.decided_twice) if reviews else (),
     )
-    return _finish(work, state, identity, saved)
+    return _finish(work, state, unsaved, identity, saved)
 
 
 def _put_files(work: SetWork, state: State, target: Path, reviews: _Reviews | None, replace: Replace) -> str:
@@ -157,13 +157,20 @@ def _put_files(work: SetWork, state: State, target: Path, reviews: _Reviews | No
     return ""
 
 
-def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Saved:
+def _finish(
+    work: SetWork, state: State, unsaved: Sequence[UnsavedCase], identity: Identity, saved: Saved
+) -> Saved:
     """Write what lies beside the set, and note what stands in the files now."""
-    cases, notes = _recorded_changes(work, state), _note_changes(work, state)
+    cases, notes = _beside(unsaved)
     beside: Any = work.beside_identity
     if cases or notes:
         try:
-            put_all(work.beside.path, _with_tolerances_of_now(work, state, cases), notes)
+            kept, by_id = (
+                open_beside(work.opened.path),
+                {each.now.eval_id: each for each in unsaved if each.now},
+            )
+            now = {name: None if case is None else _of_now(by_id[name], kept) for name, case in cases.items()}
+            put_all(work.beside.path, now, notes)
             beside = identity_at(work.beside.path)
             saved = saved.model_copy(update={"beside": work.beside.path})
         except (RecordedEnvironmentError, OSError) as error:
@@ -192,34 +199,20 @@ def _check_unchanged(work: SetWork, target: Path) -> None:
 # ---------------------------------------------------------------- checking
 
 
-def touched_keys(work: SetWork, state: State) -> list[str]:
-    """Return the cases that are not as they were saved: edited, new, or gone."""
-    then = work.saved
-    before, now = set(then.order), set(state.order)
-    changed = [
-        key for key in state.order if key not in before or then.held.get(key) is not state.held.get(key)
-    ]
-    return [*changed, *(key for key in then.order if key not in now)]
-
-
-def check(work: SetWork, state: State, touched: list[str]) -> None:
+def _check(work: SetWork, state: State, fresh: Collection[str]) -> None:
     """Check with ADK's models what a save would write anew.
 
     Raises:
         InvalidCaseError: A case is not as ADK wants it, or its eval id is taken or cannot be used.
     """
     seen: dict[str, str] = {}
-    fresh = set(touched)
     for key in state.order:
         held = state.held.get(key)
         eval_id = held.case.get("eval_id", field(held.case, "eval_id")) if held else work.row(key).eval_id
-        if key in fresh and held is not None:
-            if not _stays(work.opened, key, held):
-                _check_case(work.opened, key, held.case)
-                _check_keys(work.opened, key)
-            if eval_id in seen:
-                raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
-        elif seen.get(eval_id) in fresh:
+        if key in fresh and held is not None and not _stays(work.opened, key, held):
+            _check_case(work.opened, key, held.case)
+            _check_keys(work.opened, key)
+        if eval_id in seen and ((key in fresh and held is not None) or seen[eval_id] in fresh):
             raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
         seen[eval_id] = key
 
@@ -328,30 +321,30 @@ def text_of_set(work: SetWork) -> bytes:
 # ---------------------------------------------------------------- what lies beside
 
 
-def _beside_of(work: SetWork, state: State, keys: list[str]) -> dict[str, EditedCase]:
-    return {str(field(held.case, "eval_id", "")): held for key in keys if (held := work.held(key, state))}
+Part = TypeVar("Part")
 
 
-def _both(work: SetWork, state: State) -> tuple[dict[str, EditedCase], dict[str, EditedCase]]:
-    """Return the cases that a save touches by their eval ids, as they were saved and as they are now."""
-    touched = touched_keys(work, state)
-    then, now = set(work.saved.order), set(state.order)
+def _changed(
+    unsaved: Iterable[UnsavedCase], part: Callable[[EditedCase], Part], nothing: Part
+) -> dict[str, tuple[Part, Part]]:
+    """Return a part of the cases that is not as it was saved, by their eval ids: as it was, and as it is; `nothing` where a case has none."""
+    then = {each.then.eval_id: part(each.then) for each in unsaved if each.then}
+    now = {each.now.eval_id: part(each.now) for each in unsaved if each.now}
+    before = {eval_id: held for eval_id, held in then.items() if held != nothing}
+    both = {name: (before.get(name, nothing), now.get(name, nothing)) for name in {**before, **now}}
+    return {eval_id: pair for eval_id, pair in both.items() if pair[0] != pair[1]}
+
+
+def _beside(
+    unsaved: Iterable[UnsavedCase],
+) -> tuple[dict[str, RecordedCase | None], dict[str, CaseNote | None]]:
+    """Return what changes in the recorded environment: recordings and notes by the eval ids, None where one goes."""
+    recorded = _changed(unsaved, lambda held: held.recorded, None)
+    notes = _changed(unsaved, lambda held: held.note, NO_NOTE)
     return (
-        _beside_of(work, work.saved, [key for key in touched if key in then]),
-        _beside_of(work, state, [key for key in touched if key in now]),
+        {eval_id: now for eval_id, (_, now) in recorded.items()},
+        {eval_id: None if now == NO_NOTE else now for eval_id, (_, now) in notes.items()},
     )
-
-
-def _recorded_changes(work: SetWork, state: State) -> dict[str, RecordedCase | None]:
-    before, after = _both(work, state)
-    gone = {eval_id: None for eval_id, held in before.items() if held.recorded is not None}
-    put = {eval_id: held.recorded for eval_id, held in after.items() if held.recorded is not None}
-    same = [
-        eval_id
-        for eval_id, held in after.items()
-        if eval_id in before and before[eval_id].recorded == held.recorded
-    ]
-    return {eval_id: case for eval_id, case in {**gone, **put}.items() if eval_id not in same}
 
 
 def recorded_of_now(
@@ -365,41 +358,18 @@ def recorded_of_now(
         beside: What is recorded beside the set now.
         state: The set after some edits; by default as it is.
     """
-    recorded = work.held(key, state).recorded
-    if recorded is None or key not in work.saved.order:
+    then = work.held(key, work.saved) if key in work.saved.order else None
+    return _of_now(UnsavedCase(key, then, work.held(key, state)), beside)
+
+
+def _of_now(unsaved: UnsavedCase, beside: RecordingSidecar) -> RecordedCase | None:
+    then, recorded = unsaved.then, unsaved.now.recorded if unsaved.now else None
+    now = beside.case(then.eval_id) if then and recorded else None
+    if now is None or then is None or recorded is None:
         return recorded
-    then = work.held(key, work.saved)
-    now = beside.case(str(field(then.case, "eval_id", "")))
-    if now is None or then.recorded is None or then.recorded.tolerances != recorded.tolerances:
+    if then.recorded is None or then.recorded.tolerances != recorded.tolerances:
         return recorded
     return recorded.model_copy(update={"tolerances": now.tolerances})
-
-
-def _with_tolerances_of_now(
-    work: SetWork, state: State, changes: Mapping[str, RecordedCase | None]
-) -> dict[str, RecordedCase | None]:
-    """Return the changes of a recording with the tolerances that were saved since the set was opened."""
-    beside = open_beside(work.opened.path)
-    keys = {
-        str(field(work.held(key, state).case, "eval_id", "")): key
-        for key in touched_keys(work, state)
-        if key in state.order
-    }
-    return {
-        eval_id: None if case is None else recorded_of_now(work, keys[eval_id], beside, state)
-        for eval_id, case in changes.items()
-    }
-
-
-def _note_changes(work: SetWork, state: State) -> dict[str, CaseNote | None]:
-    before, after = _both(work, state)
-    empty = CaseNote()
-    gone = {eval_id: None for eval_id, held in before.items() if held.note != empty}
-    put = {eval_id: held.note for eval_id, held in after.items() if held.note != empty}
-    same = [
-        eval_id for eval_id, held in after.items() if eval_id in before and before[eval_id].note == held.note
-    ]
-    return {eval_id: note for eval_id, note in {**gone, **put}.items() if eval_id not in same}
 
 
 class _Reviews(NamedTuple):
@@ -410,36 +380,27 @@ class _Reviews(NamedTuple):
     decided_twice: Sequence[str]
 
 
-def _review_changes(work: SetWork, state: State) -> dict[str, tuple[CaseReview, CaseReview]]:
-    """Return the reviews that are not as they were saved, by eval id: as they were, and as they are."""
-    before, after = _both(work, state)
-    found = {
-        eval_id: (
-            before[eval_id].review if eval_id in before else NO_REVIEW,
-            after[eval_id].review if eval_id in after else NO_REVIEW,
-        )
-        for eval_id in {**before, **after}
-    }
-    return {eval_id: both for eval_id, both in found.items() if both[0] != both[1]}
+def _review_changes(unsaved: Iterable[UnsavedCase]) -> dict[str, tuple[CaseReview, CaseReview]]:
+    return _changed(unsaved, lambda held: held.review, NO_REVIEW)
 
 
 def decided_twice(work: SetWork, theirs: Mapping[str, CaseReview]) -> Sequence[str]:
     """Name the cases about which somebody else has decided otherwise than here, with who and what; `theirs` are the reviews as they are on the disk."""
     others = [
         (eval_id, theirs.get(eval_id, NO_REVIEW))
-        for eval_id, (base, mine) in _review_changes(work, work.state).items()
+        for eval_id, (base, mine) in _review_changes(work.unsaved()).items()
         if decided_otherwise(base, mine, theirs.get(eval_id, NO_REVIEW))
     ]
     return [f"{eval_id}: {each.reviewer or 'someone'}, {decision_words(each)}" for eval_id, each in others]
 
 
-def _reviews_to_write(work: SetWork, state: State) -> _Reviews | None:
+def _reviews_to_write(work: SetWork, unsaved: Sequence[UnsavedCase]) -> _Reviews | None:
     """Return the file of reviews as it will be; None where it stays. What others have written there since is kept.
 
     Raises:
         EvalSetError: The file is damaged, or may not be written.
     """
-    changed = _review_changes(work, state)
+    changed = _review_changes(unsaved)
     if not changed:
         return None
     path = Path(os.path.realpath(work.reviews.path))
@@ -472,13 +433,11 @@ class Conflict(NamedTuple):
 def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
     """Return the cases that were edited here and are not in `theirs` as they were when they were opened or saved last, nor as they are here."""
     found: list[Conflict] = []
-    for key in touched_keys(work, work.state):
-        if key not in work.saved.order:
+    for key, held, now in work.unsaved():
+        if held is None:
             continue
-        then = work.held(key, work.saved).case
-        eval_id = str(field(then, "eval_id", ""))
+        then, eval_id, mine = held.case, held.eval_id, now.case if now else None
         other = theirs.case(eval_id) if eval_id in theirs.places else None
-        mine = work.held(key).case if key in work.state.order else None
         if (mine is None and other is None) or (mine is not None and is_same(mine, then)):
             continue
         if mine is not None and other is not None and is_same(mine, other):
@@ -507,27 +466,25 @@ def merged(
     """
     both = {conflict.key for conflict in conflicts(work, theirs)}
     made = SetWork(theirs, beside, reviews)
-    for key in touched_keys(work, work.state):
+    for key, then, now in work.unsaved():
         is_mine = key not in both or key in keep_mine
-        was_there = key in work.saved.order
-        then = work.held(key, work.saved if was_there else work.state)
-        eval_id = str(field(then.case, "eval_id", ""))
-        if key not in work.state.order:
-            if is_mine and eval_id in theirs.places:
+        eval_id = then.eval_id if then and then.eval_id in theirs.places else None
+        if now is None:
+            if is_mine and eval_id is not None:
                 made.apply(DeleteCase(case=eval_id))
-        elif was_there and eval_id in theirs.places:
+        elif then and eval_id is not None:
             if is_mine:
-                _put(made, eval_id, work.held(key), then)
-            review = merged_review(then.review, work.review(key), made.review(eval_id))
+                _put(made, eval_id, now, then)
+            review = merged_review(then.review, now.review, made.review(eval_id))
             made.apply(ReviewCase(case=eval_id, review=review))
         elif is_mine:
-            _insert(made, work.held(key))
+            _insert(made, now)
     return made
 
 
 def _put(made: SetWork, key: str, held: EditedCase, then: EditedCase) -> None:
     """Put a case in the place of another one, with what is noted of it; `then` is what it was before the edits."""
-    wanted = str(field(held.case, "eval_id", ""))
+    wanted = held.eval_id
     taken = {row.eval_id for row in made.rows() if row.key != key}
     if not is_same(held.case, then.case):
         made.apply(SetValue(case=key, value=put(held.case, ("eval_id",), key)))
@@ -539,7 +496,7 @@ def _put(made: SetWork, key: str, held: EditedCase, then: EditedCase) -> None:
 
 def _insert(made: SetWork, held: EditedCase) -> None:
     taken = {row.eval_id for row in made.rows()}
-    eval_id = unique_eval_id(str(field(held.case, "eval_id", "")), taken)
+    eval_id = unique_eval_id(held.eval_id, taken)
     case = put(held.case, ("eval_id",), eval_id)
     made.apply(InsertCase(value=case, recorded=held.recorded, review=held.review))
     if held.note != NO_NOTE:

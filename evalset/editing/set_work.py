@@ -48,6 +48,19 @@ class EditedCase(NamedTuple):
     note: CaseNote = NO_NOTE
     review: CaseReview = NO_REVIEW
 
+    @property
+    def eval_id(self) -> str:
+        """Its eval id."""
+        return str(field(self.case, "eval_id", ""))
+
+
+class UnsavedCase(NamedTuple):
+    """A case that is not as it was saved: as it was then, and as it is now; None where it is not there."""
+
+    key: str
+    then: EditedCase | None
+    now: EditedCase | None
+
 
 class State(NamedTuple):
     """A set after some edits: the keys of its cases in order, and those of them that are not as they were opened."""
@@ -111,6 +124,22 @@ class SetWork:
         if now is None or now is self.saved.held.get(key):
             return False
         return key not in _members(self.saved.order) or now[:2] != self.held(key, self.saved)[:2]
+
+    def unsaved(self, state: State | None = None) -> list[UnsavedCase]:
+        """Return the cases that are not as they were saved last, or opened: edited and new ones in their order, then those that are gone.
+
+        Args:
+            state: The set after some edits; by default as it is.
+        """
+        then, now = self.saved, state or self.state
+        before, left = _members(then.order), _members(now.order)
+        edited_cases = [
+            UnsavedCase(key, self.held(key, then) if key in before else None, self.held(key, now))
+            for key in now.order
+            if key not in before or then.held.get(key) is not now.held.get(key)
+        ]
+        gone = [UnsavedCase(key, self.held(key, then), None) for key in then.order if key not in left]
+        return [*edited_cases, *gone]
 
     def __contains__(self, key: object) -> bool:
         return key in self.state.held or key in self.opened.places
