@@ -93,7 +93,7 @@ def _laid_out(result: Result, reviews: Reviews | None) -> tuple[list[str], list[
         return [*_METRIC], [row for case in result.cases for row in _metrics(case)]
     if isinstance(result, (Path, str)):
         from evalset.editing.opened_set import open_set  # noqa: PLC0415 - only here is a file read
-        from evalset.editing.reviews_beside import open_reviews  # noqa: PLC0415 - as above
+        from evalset.editing.sidecars import open_reviews  # noqa: PLC0415 - as above
 
         reviews = open_reviews(result).reviews if reviews is None else reviews
         result = open_set(Path(result)).rows

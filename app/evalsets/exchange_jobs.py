@@ -16,10 +16,9 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
-from evalset.editing.recording_beside import open_beside
-from evalset.editing.reviews_beside import brought_reviews, reviews_text
 from evalset.editing.set_saving import recorded_of_now
 from evalset.editing.set_work import NO_NOTE
+from evalset.editing.sidecars import brought_reviews, open_beside, reviews_text
 from evalset.files.eval_names import unique_eval_id
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.frozen_value import Value

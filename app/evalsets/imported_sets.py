@@ -10,7 +10,7 @@ from typing import NamedTuple
 from app.evalsets.exchange_jobs import Upload
 from app.evalsets.set_discovery import ENDING, check_import, room_for, take_upload
 from app.live.background_jobs import Job, JobProgress, Report
-from evalset.editing.reviews_beside import ReviewFileError, add_reviews, brought_reviews
+from evalset.editing.sidecars import ReviewFileError, add_reviews, brought_reviews
 from evalset.files.file_kinds import importable_kind
 from simulator.base.documents import open_file
 

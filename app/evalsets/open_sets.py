@@ -15,10 +15,9 @@ from typing import NamedTuple, TypeVar
 from app.live.session_store import server_store
 from app.live.unsent_texts import UnsentTexts
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
-from evalset.editing.recording_beside import RecordingSidecar, open_beside
-from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
 from evalset.editing.set_saving import has_changed_on_disk
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_beside, open_reviews
 from evalset.editing.unsaved_work import KeptWork, RestoreError, kept_work, restored_work
 
 MOST_WORKS = 60

@@ -17,7 +17,7 @@ from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of
 from evalset.datasets.dataset_fields import ENDING as DATASET
 from evalset.files.eval_names import EVAL_SET_ENDINGS, reviews_path
-from evalset.files.files_below import files_below
+from evalset.files.file_kinds import files_below
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.base.frozen_value import Value

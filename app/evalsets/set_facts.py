@@ -122,6 +122,6 @@ def environment_trouble(eval_set: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _trouble(eval_set: Path, *_: int) -> str:
-    from evalset.editing.recording_beside import open_beside  # noqa: PLC0415 - as above
+    from evalset.editing.sidecars import open_beside  # noqa: PLC0415 - as above
 
     return open_beside(eval_set).trouble

@@ -224,7 +224,7 @@ def outline(case: EvalCase, recorded: RecordedCase | None = None) -> tuple[TurnO
     # Importing ADK's evaluation takes a second: not before there is a case.
     from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
 
-    from evalset.editing.step_notes import step_notes  # noqa: PLC0415 - as above
+    from evalset.editing.case_history import step_notes  # noqa: PLC0415 - as above
 
     raw = json.loads(evalset.case_json(case))
     return tuple(
@@ -313,7 +313,7 @@ def written_before(
     config: SimulatedAgentConfig, played: PlayedCase, chosen: ExportForm, head: int, app_name: str
 ) -> ExportResult:
     """Return the result of an export of before, as the files tell it."""
-    from evalset.editing.recording_beside import open_beside  # noqa: PLC0415 - importing ADK takes a second
+    from evalset.editing.sidecars import open_beside  # noqa: PLC0415 - importing ADK takes a second
 
     path = Path(played.path)
     environment = sidecar_of(path) if open_beside(path).case(played.eval_id) is not None else None

@@ -33,8 +33,7 @@ from simulator.environment.drafts.blanks import Unsure
 if TYPE_CHECKING:
     from app.export.export_replay import ExportReplay, LastRun
     from app.live.background_jobs import Job
-    from evalset.editing.golden_writing import Replacing
-    from evalset.editing.hand_edits import HandEdit
+    from evalset.editing.golden_writing import HandEdit, Replacing
     from evalset.verify.results import Divergence
 
 

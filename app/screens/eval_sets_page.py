@@ -56,8 +56,6 @@ from app.server.owners import LOCAL
 from app.session import page_state
 from app.session.refresh_panel import keep_unsent
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
-from evalset.editing.reviews_beside import open_reviews
 from evalset.editing.set_saving import (
     Conflict,
     Saved,
@@ -67,6 +65,7 @@ from evalset.editing.set_saving import (
     merged,
     save,
 )
+from evalset.editing.sidecars import open_beside, open_reviews
 from simulator.agents import AgentEntry, AgentSettingsError
 from simulator.base.secret_masking import error_words
 

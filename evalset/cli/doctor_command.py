@@ -18,13 +18,14 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import BAD_INPUT
 from evalset.cli.terminal_output import ProgressLine, output, plain
-from evalset.doctor.migration_options import MIGRATION_OPTIONS, migration_of
 from evalset.doctor.model import (
     CODES,
+    MIGRATION_OPTIONS,
     Changes,
     Examination,
     Finding,
     Migration,
+    migration_of,
 )
 
 CLEAN, FINDINGS = 0, 1

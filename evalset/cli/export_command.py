@@ -23,7 +23,6 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output
-from evalset.exporting.pytest_file import OPENING
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 
@@ -124,7 +123,7 @@ def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
     """Return the file of reviews for cases; empty where they have none."""
     from evalset.editing.case_reviews import NO_REVIEW, review_of_copy  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.editing.opened_set import open_set  # noqa: PLC0415 - as above
-    from evalset.editing.reviews_beside import open_reviews, reviews_text  # noqa: PLC0415 - as above
+    from evalset.editing.sidecars import open_reviews, reviews_text  # noqa: PLC0415 - as above
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
     beside = open_reviews(given.set)
@@ -192,6 +191,8 @@ def _is_archive(out: Path) -> bool:
 
 def _is_taken(path: Path, content: bytes) -> bool:
     """Return whether another file stands there; a test file that an export wrote before is ours to write anew."""
+    from evalset.exporting.export_forms import OPENING  # noqa: PLC0415 - `--help` waits for no ADK
+
     if not path.exists():
         return False
     before = read_file(path)

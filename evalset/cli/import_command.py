@@ -32,7 +32,7 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
     from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - `--help` waits for no ADK
 
     given.rename_agent = renames_from(given.rename_agent)
-    from evalset.editing.reviews_beside import brought_reviews  # noqa: PLC0415 - wrong words need no ADK
+    from evalset.editing.sidecars import brought_reviews  # noqa: PLC0415 - wrong words need no ADK
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
     from evalset.importing.import_files import session_input_in, take_path  # noqa: PLC0415 - it imports ADK
 
@@ -108,7 +108,7 @@ def _added(
 
 def _review_trouble(eval_set: Path, reviews: Mapping[str, CaseReview]) -> str:
     """Add the reviews of new cases; return why that failed, empty where it did not."""
-    from evalset.editing.reviews_beside import ReviewFileError, add_reviews  # noqa: PLC0415 - as above
+    from evalset.editing.sidecars import ReviewFileError, add_reviews  # noqa: PLC0415 - as above
 
     try:
         add_reviews(eval_set, reviews)

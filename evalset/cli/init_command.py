@@ -17,7 +17,7 @@ from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
-from evalset.files.files_below import files_below
+from evalset.files.file_kinds import files_below
 from evalset.replay.model_choice import IN_TESTS, Models
 from simulator.agents.agent_folder import agent_above
 

@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
 from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
-from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import JsonNode
-from evalset.doctor.short_values import listed, short
+from evalset.doctor.findings import JsonNode, Notes, listed, short
 from evalset.recorded.known_agents import KnownAgent
 from simulator.base.json_places import JsonPath
 from simulator.base.json_values import same

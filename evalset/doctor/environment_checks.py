@@ -20,9 +20,7 @@ from evalset.doctor.case_checks import (
     is_of_a_node,
     undeclared_tools,
 )
-from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import JsonNode
-from evalset.doctor.short_values import listed, short
+from evalset.doctor.findings import JsonNode, Notes, listed, short
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step

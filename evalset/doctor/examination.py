@@ -17,16 +17,14 @@ from evalset.doctor.case_checks import (
     in_turn,
     note_case,
 )
-from evalset.doctor.dataset_checks import note_dataset
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
-from evalset.doctor.findings import MOST, Notes
-from evalset.doctor.json_nodes import JsonNode
+from evalset.doctor.findings import MOST, JsonNode, Notes
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.refusals import note_refusals, note_shapeless
-from evalset.doctor.set_checks import note_old_form
+from evalset.doctor.set_checks import note_dataset, note_old_form
 from evalset.files.file_kinds import importable_kind, is_dataset
-from evalset.files.set_opening import ChangedMeanwhileError
+from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
 from evalset.recorded.known_agents import KnownAgent, KnownAgents, fitting_agent
 from evalset.recorded.recording import RecordedCase

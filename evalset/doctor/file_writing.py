@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from evalset.doctor.model import FileChange
-from evalset.files.files_below import files_below
+from evalset.files.file_kinds import files_below
 from evalset.files.outline_cache import Identity, identity_of
-from evalset.files.set_opening import ChangedMeanwhileError, status_of
+from evalset.files.set_writer import ChangedMeanwhileError, status_of
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,

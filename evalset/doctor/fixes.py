@@ -16,10 +16,9 @@ from evalset.doctor.examination import (
 )
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import files_in, groups, is_environment, read_content, until_written
-from evalset.doctor.findings import Note, Notes
-from evalset.doctor.json_nodes import JsonNode
+from evalset.doctor.findings import JsonNode, Note, Notes
 from evalset.doctor.model import Changes, FileChange, Finding
-from evalset.files.set_opening import ChangedMeanwhileError
+from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from simulator.base.json_places import JsonPlaces
 

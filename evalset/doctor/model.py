@@ -1,18 +1,76 @@
-"""What the doctor finds, and what was done about it: frozen values, for the page, for CI and for a person."""
+"""What the doctor finds, and what was done about it: frozen values, for the page, for CI and for a person.
+
+A migration is read here as it is written on the command line and on the page, `--rename-tool OLD=NEW` and its like; a change shows itself as a unified diff.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from evalset.doctor.file_differences import unified
 from evalset.measured import Measured
+from evalset.recorded.agent_renaming import renames_from
 from simulator.base.frozen_value import Value
+from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import Json, write
+from simulator.base.line_differences import hunks
+
+_CONTEXT = 3
+_LONGEST_LINE = 400
+_MOST_LINES = 5_000
+
+
+def unified(before: bytes, after: bytes, name: str) -> str:
+    """Return a unified diff; empty where nothing differs.
+
+    What is no text in UTF-8 shows its odd bytes escaped. A line of more than 400 characters is cut around what differs in
+    it, and a diff of more than 5,000 lines behind them.
+    """
+    if before == after:
+        return ""
+    old, new = _lines(before), _lines(after)
+    lines = [f"--- {name}", f"+++ {name} (fixed)"]
+    for line in _written(old, new):
+        if len(lines) >= _MOST_LINES:
+            lines.append("... (diff truncated)")
+            break
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(text: bytes) -> list[str]:
+    return text.decode("utf-8", "backslashreplace").split("\n")
+
+
+def _written(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    for hunk in hunks(old, new, _CONTEXT):
+        start, stop = hunk.start, hunk.stop
+        yield f"@@ -{start + 1},{stop - start} +{hunk.new_start + 1},{hunk.new_stop - hunk.new_start} @@"
+        place = start
+        for block in hunk.blocks:
+            yield from (f" {_cut(line)}" for line in old[place : block.a])
+            gone, come = old[block.a : block.a_end], new[block.b : block.b_end]
+            for index, line in enumerate(gone):
+                yield f"-{_cut(line, come[index] if index < len(come) else '')}"
+            for index, line in enumerate(come):
+                yield f"+{_cut(line, gone[index] if index < len(gone) else '')}"
+            place = block.a_end
+        yield from (f" {_cut(line)}" for line in old[place:stop])
+
+
+def _cut(line: str, other: str = "") -> str:
+    """Cut a long line around the first place where it differs from another one."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    shared = next((at for at, pair in enumerate(zip(line, other, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, shared - _LONGEST_LINE // 4)
+    end = min(len(line), start + _LONGEST_LINE)
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is
@@ -317,3 +375,72 @@ CODES: dict[str, Code] = {
     ),
 }
 """All kinds of findings by their codes, which keep their meaning in later releases."""
+
+
+MIGRATION_OPTIONS: Mapping[str, tuple[str, str]] = {
+    "--rename-agent": ("OLD=NEW", "rename an agent and its app"),
+    "--rename-tool": ("OLD=NEW", "rename a tool"),
+    "--rename-argument": ("TOOL.OLD=NEW", "rename an argument of a tool"),
+    "--drop-argument": ("TOOL.NAME", "remove an argument from each call of a tool"),
+    "--set-argument": ("TOOL.NAME=JSON", "set an argument in each call of a tool"),
+}
+"""What follows each option, and what it does."""
+
+
+def migration_of(words: Mapping[str, Sequence[str]]) -> Migration:
+    """Read a migration from what follows each option, once for each time that it was given.
+
+    Raises:
+        ValueError: Something is written in another way, or contradicts something else; the text names it.
+    """
+    renamed = [_argument("--rename-argument", each) for each in words.get("--rename-argument", ())]
+    dropped = [_argument("--drop-argument", each) for each in words.get("--drop-argument", ())]
+    given = [_argument("--set-argument", each) for each in words.get("--set-argument", ())]
+    tools: dict[str, str] = {}
+    for each in words.get("--rename-tool", ()):
+        old, equals, new = each.partition("=")
+        if not (equals and old and new) or old in tools:
+            raise ValueError(f"--rename-tool {each}: expected OLD=NEW, with each OLD only once")
+        tools[old] = new
+    renamed, dropped, given = (
+        [(name, old, new) for tool, old, new in each for name in _then(tool, tools)]
+        for each in (renamed, dropped, given)
+    )
+    try:
+        return Migration(
+            tools=tools,
+            agents=renames_from(list(words.get("--rename-agent", ()))),
+            renamed=tuple(RenamedArgument(tool=tool, old=name, new=new) for tool, name, new in renamed),
+            dropped=tuple(DroppedArgument(tool=tool, name=name) for tool, name, _ in dropped),
+            given=tuple(
+                SetArgument(tool=tool, name=name, value=_value(tool, name, text))
+                for tool, name, text in given
+            ),
+        )
+    except ValidationError as error:
+        told = (each["msg"].removeprefix("Value error, ") for each in error.errors(include_url=False))
+        raise ValueError("; ".join(told)) from error
+
+
+def _then(tool: str, renamed: Mapping[str, str]) -> list[str]:
+    """Return the names that a tool may have had, which is named as before its renaming or after it."""
+    return [tool, *(old for old, new in renamed.items() if new == tool and tool not in renamed)]
+
+
+def _argument(flag: str, words: str) -> tuple[str, str, str]:
+    wanted, _ = MIGRATION_OPTIONS[flag]
+    place, equals, text = words.partition("=")
+    tool, dot, name = place.partition(".")
+    has_value = "=" in wanted
+    if not (tool and dot and name) or bool(equals) != has_value or (has_value and not text):
+        raise ValueError(f"{flag} {words}: expected {wanted}")
+    return tool, name, text
+
+
+def _value(tool: str, name: str, text: str) -> Any:
+    try:
+        return read_json(text)
+    except JsonTextError as error:
+        raise ValueError(
+            f"--set-argument {tool}.{name}: {text!r} is not valid JSON ({error}); put a string in double quotes"
+        ) from error

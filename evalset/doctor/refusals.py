@@ -22,9 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from evalset.doctor.byte_edits import Edit, Remove, RenameMember, Replace
 from evalset.doctor.file_reading import Doubled
-from evalset.doctor.findings import Notes
-from evalset.doctor.json_nodes import JsonNode
-from evalset.doctor.short_values import short
+from evalset.doctor.findings import JsonNode, Notes, short
 from simulator.base.json_places import JsonPath
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import camel, snake

@@ -1,4 +1,9 @@
-"""Makes a script of a case up to one of its steps, so that somebody plays it again and goes on from there another way."""
+"""Makes a script of a case up to one of its steps, so that somebody plays it again and goes on from there another way.
+
+A case that lists its calls does not say who made them, and which were made at once; nor what a person had said to confirmations, what tools did
+besides their answers, and what a graph did by itself. Its recording does: so the makers of the calls come from there, the questions whether a call may
+run are put back into the case, and the lines of the script are completed with what was recorded.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +20,8 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.call_makers import made_with, makers_of
 from evalset.editing.case_parts import Case, CaseStep, EditError, Where, at, put, steps_of, turns_of
-from evalset.golden_trace.case_script import CaseScript, named_script_of_case
+from evalset.golden_trace.case_script import CallMaker, CaseScript, TurnMakers, named_script_of_case
 from evalset.golden_trace.confirmations import asked_about
 from evalset.recorded.recorded_script import answer_line, with_earlier, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
@@ -27,7 +31,45 @@ from simulator.base.json_values import JsonObject, copied, same
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script_lines import AgentMove, Entry, Fails, ToolMove
+from simulator.session.fact_entries import calls_in
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT
+
+
+def makers_of(case: EvalCase, recorded: RecordedCase) -> tuple[TurnMakers, ...]:
+    """Return who made the calls of each turn that was recorded, and who spoke last there."""
+    turns = zip(case.conversation or (), recorded.turns, strict=False)
+    return tuple(_makers(turn.intermediate_data, kept) for turn, kept in turns)
+
+
+def made_with(calls: Sequence[types.FunctionCall], recorded: RecordedTurn) -> Iterator[CallMaker | None]:
+    """Yield who made each call of a turn; a question whether a call may run stands with the call before it."""
+    left = list(_recorded_calls(recorded))
+    maker: CallMaker | None = None
+    for call in calls:
+        if call.name != CONFIRMATION:
+            found = _recorded_place(call, [each for _, each in left])
+            maker = None if found is None else left.pop(found)[0]
+        yield maker
+
+
+def _makers(data: object, recorded: RecordedTurn) -> TurnMakers:
+    calls = made_with(data.tool_uses, recorded) if isinstance(data, IntermediateData) else ()
+    spoke = [model.agent for model in recorded.models if not model.within and model.responses]
+    return TurnMakers(tuple(calls), spoke[-1] if spoke else "")
+
+
+def _recorded_calls(recorded: RecordedTurn) -> Iterator[tuple[CallMaker, JsonObject]]:
+    for number, model in enumerate(recorded.models):
+        if not model.within:
+            yield from ((CallMaker(model.agent, number), call) for call in calls_in(model.responses))
+
+
+def _recorded_place(call: types.FunctionCall, left: Sequence[JsonObject]) -> int | None:
+    """Return the place of a call among those that are recorded: by its id, else the first with its tool and arguments."""
+    named = [place for place, each in enumerate(left) if each.get("name") == call.name]
+    by_id = (place for place in named if call.id and left[place].get("id") == call.id)
+    alike = (place for place in named if same(left[place].get("args") or {}, dict(call.args or {})))
+    return next(by_id, next(alike, None))
 
 
 def script_with_recording(

@@ -21,9 +21,15 @@ from evalset.editing.case_reviews import (
     merged_review,
 )
 from evalset.editing.opened_set import OpenedSet, identity_at
-from evalset.editing.recording_beside import RecordingSidecar, open_beside
-from evalset.editing.reviews_beside import ReviewFileError, ReviewSidecar, parsed_reviews, reviews_text
 from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State, UnsavedCase
+from evalset.editing.sidecars import (
+    RecordingSidecar,
+    ReviewFileError,
+    ReviewSidecar,
+    open_beside,
+    parsed_reviews,
+    reviews_text,
+)
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
 from evalset.files.legacy_format import keep_copy

@@ -7,8 +7,6 @@ from functools import lru_cache
 from threading import RLock
 from typing import NamedTuple, assert_never
 
-from evalset.editing import recording_edits as recordings
-from evalset.editing.case_changes import edited
 from evalset.editing.case_edits import (
     DeleteCase,
     DuplicateCase,
@@ -25,13 +23,21 @@ from evalset.editing.case_edits import (
     ReviewCase,
     SetResponse,
     SplitCase,
+    edited,
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
+from evalset.editing.followed_edits import (
+    followed,
+    followed_review,
+    joined_recording,
+    joined_review,
+    split_recording,
+    split_review,
+    without_blanks,
+)
 from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, said_in, unlike
-from evalset.editing.recording_beside import RecordingSidecar
-from evalset.editing.review_edits import followed_review, joined_review, split_review
-from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
+from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_reviews
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.json_differences import ABSENT
@@ -280,10 +286,10 @@ class SetWork:
                 after = after._replace(recorded=_with_turns(before, edit))
             case _:
                 if before.recorded is not None:
-                    followed = recordings.followed(before.case, after.case, before.recorded)
-                    if isinstance(edit, SetResponse) and edit.are_right and followed is not None:
-                        followed = recordings.without_blanks(after.case, followed, edit.where)
-                    after = after._replace(recorded=followed)
+                    kept = followed(before.case, after.case, before.recorded)
+                    if isinstance(edit, SetResponse) and edit.are_right and kept is not None:
+                        kept = without_blanks(after.case, kept, edit.where)
+                    after = after._replace(recorded=kept)
         if not isinstance(edit, ReviewCase):
             after = after._replace(review=followed_review(before.review, before.case, after.case, edit))
         same = after.case == before.case and after[1:] == before[1:] and str(after.case) == str(before.case)
@@ -425,7 +431,7 @@ def _split(before: EditedCase, edit: SplitCase) -> tuple[EditedCase, EditedCase]
     first = put(first, ("final_session_state",), ABSENT)
     halves: tuple[RecordedCase | None, RecordedCase | None] = (None, None)
     if before.recorded is not None and len(before.recorded.turns) == len(turns):
-        halves = recordings.split(before.recorded, edit.turn)
+        halves = split_recording(before.recorded, edit.turn)
         if at(second, ("session_input", "state")) is not ABSENT and halves[1] is not None:
             second = put(second, ("session_input", "state"), copied(halves[1].state))
     reviews = split_review(before.review, before.case, edit.turn)
@@ -452,7 +458,7 @@ def _merged(one: EditedCase, other: EditedCase, edit: MergeCases) -> EditedCase:
         if key not in known and at(made, (key,)) is ABSENT:
             made[key] = copied(value)
     both = one.recorded is not None and other.recorded is not None
-    recorded = recordings.merged(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
+    recorded = joined_recording(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
     text = "\n\n".join(text for text in (one.note.text, other.note.text) if text)
     tags = tuple(dict.fromkeys((*one.note.tags, *other.note.tags)))
     context = one.note.context if one.note.context is not None else other.note.context

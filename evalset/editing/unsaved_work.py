@@ -13,9 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import EditError
 from evalset.editing.opened_set import identity_at, opened_as
-from evalset.editing.recording_beside import RecordingSidecar, open_beside
-from evalset.editing.reviews_beside import ReviewSidecar, open_reviews
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_beside, open_reviews
 from evalset.errors import EvalSetError
 from evalset.files.outline_cache import Identity
 from evalset.recorded.recording_files import sidecar_of

@@ -15,9 +15,7 @@ from google.adk.workflow import BaseNode
 from evalset.datasets.dataset_fields import ENDING
 from evalset.exporting.adk_test import adk_test
 from evalset.exporting.agent_cards import AgentCards, agent_cards
-from evalset.exporting.dataset_file import dataset_file
-from evalset.exporting.judged_turns import metric_files
-from evalset.exporting.pytest_file import pytest_text
+from evalset.exporting.dataset_file import dataset_file, metric_files
 from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
 from evalset.golden_trace.scenarios import scenarios_text
@@ -27,6 +25,55 @@ from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_config_text import TextForm
+
+OPENING = '"""Replays the golden traces of '
+"""How each of these files begins."""
+
+_TEXT = '''{opening}{name}: no tool runs and no model is called, so this needs no key."""
+
+from pathlib import Path
+
+import pytest
+
+from evalset.verify import verify
+from evalset.verify.report import report
+
+EVAL_SET = Path(__file__).with_name({name!r})
+{agents}
+
+@pytest.mark.parametrize(
+    "eval_id",
+    [
+{ids}    ],
+)
+def test_golden_trace(eval_id: str) -> None:
+    """The agent makes the same calls in the same order and gives the same final responses."""
+    verification = verify(EVAL_SET, cases=[eval_id], models="recorded"{given})
+    assert verification.status == "passed", report(verification)
+'''
+
+
+def pytest_text(eval_set: str, eval_ids: Sequence[str], agents_dir: str = "", agent: str = "") -> str:
+    """Write the test file of an eval set.
+
+    Args:
+        eval_set: The name of the eval set's file, which lies beside the test file, its recorded environment too.
+        eval_ids: The cases.
+        agents_dir: The folder of the agents, or that of one agent, from the folder of the test file; empty where the eval set lies
+            in its agent's folder.
+        agent: The agent of all cases, in place of the one that each names.
+    """
+    given = {"agents_dir": "AGENTS_DIR" if agents_dir else "", "agent": "AGENT" if agent else ""}
+    agents = f"AGENTS_DIR = Path(__file__).parent / {agents_dir!r}\n" if agents_dir else ""
+    agents += f"AGENT = {agent!r}\n" if agent else ""
+    return _TEXT.format(
+        opening=OPENING,
+        name=eval_set,
+        agents=agents,
+        ids="".join(f"        {eval_id!r},\n" for eval_id in eval_ids),
+        given="".join(f", {name}={value}" for name, value in given.items() if value),
+    )
+
 
 ExportForm: TypeAlias = Literal[
     "evalset",
@@ -117,7 +164,7 @@ def export_cases(  # long: what each form holds is most of it
         agents_dir: For `pytest`: where the agents lie, from the folder of the test file; empty where that is the agent's folder.
         agent: For `pytest`: the agent of all cases, as `golden-trace verify --agent` takes it, where it is not found around the
             test file.
-        reviews: The content of the file of their reviews, as `evalset.editing.reviews_beside.reviews_text` writes it; empty where
+        reviews: The content of the file of their reviews, as `evalset.editing.sidecars.reviews_text` writes it; empty where
             they have none.
         root_agent: For `dataset`: the agent of the cases, whose instructions and tool declarations are written too.
         metrics: For `dataset`: whether to add metrics for `agents-cli eval grade`, and the `eval_config.yaml` that names them.

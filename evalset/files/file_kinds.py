@@ -1,12 +1,29 @@
-"""Tells eval sets, sessions and archives apart by their content, without importing ADK."""
+"""Finds the files of a project, and tells eval sets, sessions and archives apart by their content, without importing ADK."""
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from simulator.base.json_text import JsonTextError, read_json
+
+_PASSED_OVER = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
+
+
+def files_below(folder: Path, refused: Callable[[OSError], None] | None = None) -> Iterator[Path]:
+    """Yield the files in a folder and in those below it, in order, save what is hidden, cached or installed there.
+
+    Args:
+        folder: The folder.
+        refused: Is told of each folder that cannot be read.
+    """
+    for base, folders, names in os.walk(folder, onerror=refused):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
+        yield from (Path(base, name) for name in sorted(names) if not name.startswith("."))
+
 
 ARCHIVE_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 """How a ZIP archive begins, and one that holds nothing."""

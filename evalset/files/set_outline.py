@@ -1,19 +1,21 @@
 """Reads of an eval-set file what an append needs to know, and refuses a file that is none.
 
-The parser is pydantic's, which ADK's loader uses too: what is valid JSON here is valid JSON there. It reads
-every byte, but makes Python objects of the ids alone.
+The parser is pydantic's, which ADK's loader uses too: what is valid JSON here is valid JSON there. It reads every byte, but makes Python objects of the
+ids alone. A large file is read in parts, so that not all of its text is held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from evalset.errors import EvalSetError
 from evalset.files.json_splice import Layout, find_layout
+from evalset.files.json_streams import JsonStream, NotUtf8Error
+from simulator.base.json_text import JsonTextError
 
 BOM = b"\xef\xbb\xbf"
 CASES = "eval_cases"
@@ -198,3 +200,91 @@ def _flaw_of_cases(text: bytes) -> str:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
         return f"is not an eval set: {place.lstrip('.')}: {first['msg'].lower()}"
     return f"is not an eval set: {CASES} is not a list"
+
+
+LARGE = 1 << 25
+"""A file of at most so many bytes is read at once, which is faster."""
+
+_BATCH = 1 << 20
+_each_id = SchemaValidator(cases_schema())
+
+
+def outline_in_parts(path: Path, file: BinaryIO) -> Outline | None:
+    """Return the outline of an eval set; None where its whole text has to be looked at: for what is wrong, or as it holds few cases.
+
+    Args:
+        path: Where the file is; for errors.
+        file: The file.
+    """
+    try:
+        batches = _batches(file)
+        if not batches or batches[-1].last_but_one < 0:
+            return None
+        ids = frozenset(eval_id for batch in batches for eval_id in _ids_in(file, batch))
+        # The last two cases are enough: they show how a case is written, and what stands between two.
+        rest = batches[-1].last_but_one
+        outline = outline_of(path, _read(file, 0, batches[0].start) + _read(file, rest))
+    except (JsonTextError, NotUtf8Error, ValidationError, EvalSetError):
+        return None
+    layout = outline.layout.moved(rest - batches[0].start)
+    before = _read(file, max(0, layout.insert_at - SEAM), layout.insert_at)
+    return Outline(ids, layout, before, outline.tail)
+
+
+class _Batch(NamedTuple):
+    """Cases that stand together in a file.
+
+    Attributes:
+        start: Where the first of them begins.
+        stop: Where the last of them ends.
+        last_but_one: Where the case before the last of them begins, in this batch or the one before; -1 where there is none.
+    """
+
+    start: int
+    stop: int
+    last_but_one: int
+
+
+def _batches(file: BinaryIO) -> list[_Batch]:
+    """Find the cases of an eval set; none where it has two lists of them.
+
+    Raises:
+        JsonTextError: It is no JSON.
+        NotUtf8Error: It is no text.
+    """
+    found: list[_Batch] = []
+    stream = JsonStream(file)
+    for name in stream.members():
+        if name != CASES or stream.peek() != "[":
+            stream.skip()
+        elif found:
+            return []
+        else:
+            found = list(_batches_here(stream))
+    stream.end()
+    return found
+
+
+def _batches_here(stream: JsonStream) -> Iterator[_Batch]:
+    begin = before = last = stop = -1
+    for _ in stream.entries():
+        stream.peek()
+        before, last = last, stream.place
+        begin = last if begin < 0 else begin
+        stream.skip()
+        stop = stream.place
+        if stop - begin > _BATCH:
+            yield _Batch(begin, stop, before)
+            begin = -1
+    if begin >= 0:
+        yield _Batch(begin, stop, before)
+
+
+def _read(file: BinaryIO, start: int, stop: int | None = None) -> bytes:
+    file.seek(start)
+    return file.read(-1 if stop is None else stop - start)
+
+
+def _ids_in(file: BinaryIO, batch: _Batch) -> Iterator[str]:
+    cases = _each_id.validate_json(b"[" + _read(file, batch.start, batch.stop) + b"]")
+    return (case["eval_id"] for case in cases)

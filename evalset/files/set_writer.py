@@ -1,24 +1,31 @@
-"""Creates eval-set files and appends cases to them: atomically, one writer at a time, touching nothing else."""
+"""Creates eval-set files and appends cases to them: atomically, one writer at a time, touching nothing else.
+
+A file that is there is opened first: in today's form with its outline, in ADK's old form converted. What was written by somebody who takes no lock since
+then is noticed, and the work is done again on what stands there.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
+from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never, cast
 
 from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
 
 from evalset.errors import CaseTakenError, EvalSetError
 from evalset.files import outline_cache as known_files
 from evalset.files.case_text import case_object, new_eval_set, set_pieces
 from evalset.files.eval_names import flaw_of_eval_id, set_id_for
-from evalset.files.legacy_format import keep_copy
-from evalset.files.outline_cache import KnownFiles, identity_of
-from evalset.files.set_opening import ChangedMeanwhileError, Old, Today, opened, status_of
-from evalset.files.set_outline import EmptySetError, Insertion, Outline
+from evalset.files.legacy_format import convert_old_form, keep_copy
+from evalset.files.outline_cache import Identity, KnownFiles, identity_of
+from evalset.files.set_outline import LARGE, EmptySetError, Insertion, Outline, outline_in_parts, outline_of
 from simulator.base.atomic_files import (
     Lock,
     LockTimeoutError,
@@ -28,8 +35,84 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
+from simulator.base.documents import open_file
 from simulator.base.frozen_value import Value
 from simulator.base.user_data import made_folder
+
+
+class ChangedMeanwhileError(Exception):
+    """Somebody who takes no lock wrote the file while we worked on it."""
+
+
+class Today(NamedTuple):
+    """An eval set in the form of today."""
+
+    file: FileIO
+    identity: Identity
+    outline: Outline
+
+
+class Old(NamedTuple):
+    """Eval data in ADK's old form: its text, and what ADK's converter makes of it."""
+
+    identity: Identity
+    text: bytes
+    converted: EvalSet
+
+
+@contextmanager
+def opened(path: Path, target: Path, known: KnownFiles) -> Iterator[Today | Old | None]:
+    """Open the file `target`, which people know as `path`; None where it is not there.
+
+    Raises:
+        EvalSetError: It is no file, is broken, or is no eval set.
+        ChangedMeanwhileError: It was written while it was read.
+        OSError: It cannot be read.
+    """
+    status = status_of(target)
+    if status is None:
+        yield None
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise EvalSetError(
+            path, "is a folder, not a file" if stat.S_ISDIR(status.st_mode) else "is not a file"
+        )
+    with cast("FileIO", open_file(target, "cases", buffering=0)) as file:
+        identity = identity_of(os.fstat(file.fileno()))
+        outline = known.outline(target, identity, file)
+        if outline is not None:
+            yield Today(file, identity, outline)
+            return
+        found = _read_set(path, file, identity)
+        if isinstance(found, Today):
+            known.remember(target, identity, found.outline)
+        yield found
+
+
+def _read_set(path: Path, file: FileIO, identity: Identity) -> Today | Old:
+    outline = outline_in_parts(path, file) if identity.size > LARGE else None
+    file.seek(0)
+    text = file.readall() if outline is None else b""
+    if identity_of(os.fstat(file.fileno())) != identity:
+        raise ChangedMeanwhileError
+    if outline is not None:
+        return Today(file, identity, outline)
+    try:
+        return Today(file, identity, outline_of(path, text))
+    except EvalSetError:
+        converted = convert_old_form(path, text)
+        if converted is None:
+            raise
+        return Old(identity, text, converted)
+
+
+def status_of(target: Path) -> os.stat_result | None:
+    """Return a file's status; None where nothing is there."""
+    try:
+        return target.stat()
+    except FileNotFoundError:
+        return None
+
 
 Found: TypeAlias = Today | Old | None
 Result = TypeVar("Result")

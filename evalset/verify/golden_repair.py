@@ -17,9 +17,9 @@ from evalset.datasets.dataset_fields import FIELDS, OWN
 from evalset.editing.case_edits import ReplaceCase
 from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import ChangedOnDiskError, Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.errors import EvalSetError
 from evalset.exporting.agent_cards import AgentCards
 from evalset.exporting.dataset_file import dataset_file

@@ -15,10 +15,10 @@ from playwright.sync_api import Locator, expect
 
 from evalset.editing.case_edits import DuplicateCase, SetText
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.files.case_text import new_eval_set, set_json
 from tests.evalset.files.examples import AGENT, a_case
 from tests.harness.browser import Studio, chromium, studio_server

@@ -26,8 +26,7 @@ from evalset.adk_runs.eval_results import ResultsError, read_results
 from evalset.cli.scenario_play import unrecorded_cases
 from evalset.doctor import examine
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
-from evalset.editing.reviews_beside import brought_reviews, open_reviews
+from evalset.editing.sidecars import brought_reviews, open_beside, open_reviews
 from evalset.errors import EvalSetError, ScenarioError
 from evalset.eval_config import config_files
 from evalset.eval_config.config_checks import check

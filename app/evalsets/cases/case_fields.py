@@ -34,7 +34,7 @@ from evalset.editing.case_parts import (
     written,
 )
 from evalset.editing.case_reviews import CaseComment, CaseReview, step_of
-from evalset.editing.recording_edits import unsure_answers
+from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT

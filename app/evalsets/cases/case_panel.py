@@ -50,6 +50,7 @@ from evalset.editing.case_edits import (
     RemoveTurn,
     SplitCase,
 )
+from evalset.editing.case_history import StepNote, step_notes
 from evalset.editing.case_parts import (
     Case,
     CaseStep,
@@ -63,8 +64,7 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.case_reviews import CaseComment
-from evalset.editing.recording_edits import unsure_answers
-from evalset.editing.step_notes import StepNote, step_notes
+from evalset.editing.followed_edits import unsure_answers
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words

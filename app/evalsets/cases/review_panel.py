@@ -27,7 +27,7 @@ from evalset.editing.case_reviews import (
     has_changed_since,
     turn_of,
 )
-from evalset.editing.recording_edits import unsure_answers
+from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.set_work import SetWork
 from evalset.files.eval_names import case_digest
 from simulator.base.json_values import digest

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from evalset.doctor.migration_options import MIGRATION_OPTIONS, migration_of
-from evalset.doctor.model import Migration
+from evalset.doctor.model import MIGRATION_OPTIONS, Migration, migration_of
 
 EXAMPLE = """--rename-agent clerk=order_desk
 --rename-tool get_order=find_order

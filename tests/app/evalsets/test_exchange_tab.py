@@ -19,9 +19,9 @@ from evalset.cli.export_command import main
 from evalset.editing.case_edits import NoteCase, ReviewCase, SetText
 from evalset.editing.case_reviews import CaseComment, CaseReview, has_changed_since
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
 from evalset.recorded.recording import CaseNote

@@ -17,8 +17,8 @@ from app.evalsets.open_sets import EditedSets, edited_sets
 from app.live.agent_catalogue import catalogue
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
 from evalset.editing.opened_set import open_set
-from evalset.editing.reviews_beside import open_reviews
 from evalset.editing.set_saving import save
+from evalset.editing.sidecars import open_reviews
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
 from simulator.store import JournalStore

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evalset.cli.export_command import BAD_INPUT
+from evalset.cli.exit_codes import BAD_INPUT
 from evalset.cli.main import main
 from evalset.datasets.agent_projects import project_of
-from evalset.exporting.judged_turns import metric_files
+from evalset.exporting.dataset_file import metric_files
 
 KEPT = Path(__file__).parents[2] / "conformance" / "files"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.recorded.recording import (
     Author,
     CaseNote,

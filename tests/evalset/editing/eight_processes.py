@@ -24,9 +24,9 @@ from evalset import EvalSetWriter
 from evalset.doctor import Changes, Migration, SetArgument, examine, mend, migrate
 from evalset.editing.case_edits import SetText
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import ChangedOnDiskError, save
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Returned

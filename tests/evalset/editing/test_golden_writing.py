@@ -15,9 +15,9 @@ from evalset.editing.case_edits import RemoveCall, SetCall, SetResponse, SetText
 from evalset.editing.case_parts import Where, calls_of
 from evalset.editing.golden_writing import replacing
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside
 from evalset.recorded.recording import CaseNote
 from evalset.recorded.recording_export import recorded_for
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of

@@ -32,11 +32,10 @@ from evalset.editing.case_reviews import (
     turn_of,
 )
 from evalset.editing.opened_set import open_set
-from evalset.editing.recording_beside import open_beside
-from evalset.editing.reviews_beside import open_reviews
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import conflicts, decided_twice, merged, save
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import open_beside, open_reviews
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import case_digest, reviews_path

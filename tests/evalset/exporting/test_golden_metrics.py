@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset import export_cases
-from evalset.exporting.judged_turns import METRICS, metric_files
+from evalset.exporting.dataset_file import METRICS, metric_files
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from simulator.base.json_values import same

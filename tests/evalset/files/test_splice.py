@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalset.errors import EvalSetError
-from evalset.files import large_sets
+from evalset.files import set_outline
 from evalset.files.json_splice import Style
 from evalset.files.set_outline import Insertion, Outline, outline_of
 from tests.evalset.files.formatting import VALUES, cases, eval_sets, formatted
@@ -184,7 +184,7 @@ def test_an_outline_in_parts_is_that_of_the_whole_text(data: st.DataObject) -> N
         left = json.loads(text)["eval_cases"]
         assert expected.ids == {case["eval_id"] if "eval_id" in case else case["evalId"] for case in left}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large_sets, "_BATCH", data.draw(st.sampled_from([0, 20, 1000])))
-        found = large_sets.outline_in_parts(PATH, io.BytesIO(text))
+        patch.setattr(set_outline, "_BATCH", data.draw(st.sampled_from([0, 20, 1000])))
+        found = set_outline.outline_in_parts(PATH, io.BytesIO(text))
     if must_tell or found is not None:
         assert found == expected

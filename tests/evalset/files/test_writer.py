@@ -19,7 +19,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter, preview, read_back
-from evalset.files import set_opening
+from evalset.files import set_writer
 from evalset.files.outline_cache import KnownFiles
 from simulator.base.atomic_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.files.examples import AGENT, a_case, held_ids
@@ -253,7 +253,7 @@ def test_an_append_to_a_large_file_holds_a_part_of_it(
     EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
     expected = path.read_bytes()
     path.write_bytes(before)
-    monkeypatch.setattr(set_opening, "LARGE", size // 4)
+    monkeypatch.setattr(set_writer, "LARGE", size // 4)
     del before
     tracemalloc.start()
     try:

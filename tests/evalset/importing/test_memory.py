@@ -29,9 +29,9 @@ import os
 import sys
 import threading
 from pathlib import Path
-from evalset.files import large_sets, set_opening
+from evalset.files import set_outline, set_writer
 from evalset.cli.main import main
-set_opening.LARGE, large_sets._BATCH = 1 << 16, 1 << 17  # a larger set is read in parts
+set_writer.LARGE, set_outline._BATCH = 1 << 16, 1 << 17  # a larger set is read in parts
 for number, line in enumerate(sys.stdin):
     if number and os.fork():
         os.wait()

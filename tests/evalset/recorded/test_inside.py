@@ -12,8 +12,8 @@ import pytest
 from evalset.cli.main import main as golden_trace
 from evalset.doctor import examine, mend, preview
 from evalset.editing.case_edits import RenameCase
-from evalset.editing.recording_beside import open_beside
 from evalset.editing.set_saving import save
+from evalset.editing.sidecars import open_beside
 from evalset.recorded import recording_files
 from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import RecordedEnvironment

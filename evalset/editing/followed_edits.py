@@ -1,10 +1,15 @@
-"""Lets what is recorded of a case follow an edit of the case: the same answers, arguments, words and state there too. Pure."""
+"""Lets what belongs to a case follow an edit of it: its recording, and the comments of its review. Pure.
+
+In the recording, the same answers, arguments, words and state stand then as in the case; what the edit did not touch stays as it was recorded. A comment
+stays at its turn and its call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from evalset.editing.case_edits import MoveCall, MoveTurn, RemoveCall, RemoveTurn
 from evalset.editing.case_parts import (
     CallSeen,
     Case,
@@ -18,6 +23,7 @@ from evalset.editing.case_parts import (
     text_of,
     turns_of,
 )
+from evalset.editing.case_reviews import CaseComment, CaseReview, call_of, step_of, turn_of
 from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.base.json_differences import ABSENT
@@ -131,14 +137,14 @@ def _places(calls: Sequence[RecordedCall], seen: Iterable[CallSeen | None]) -> l
     free = [place for place, call in enumerate(calls) if not call.within]
     found: list[int | None] = []
     for each in seen:
-        place = None if each is None else _place(calls, free, each)
+        place = None if each is None else _place_of(calls, free, each)
         if place is not None:
             free.remove(place)
         found.append(place)
     return found
 
 
-def _place(calls: Sequence[RecordedCall], free: Sequence[int], seen: CallSeen) -> int | None:
+def _place_of(calls: Sequence[RecordedCall], free: Sequence[int], seen: CallSeen) -> int | None:
     arguments = field(seen.call.value, "args", {})
     by_id = (place for place in free if seen.call.call_id and calls[place].id == seen.call.call_id)
     by_words = (
@@ -349,7 +355,7 @@ def _with_parts(model: RecordedModelTurn, changed: Any) -> RecordedModelTurn:
 # ---------------------------------------------------------------- cases that become two, or one
 
 
-def split(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase]:
+def split_recording(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase]:
     """Part what is recorded of a case before a turn; the second begins with the state that the recorded answers lead to."""
     first, second = recorded.turns[:turn], recorded.turns[turn:]
     state = copied(recorded.state)
@@ -363,7 +369,7 @@ def split(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase
     )
 
 
-def merged(first: RecordedCase, second: RecordedCase) -> RecordedCase:
+def joined_recording(first: RecordedCase, second: RecordedCase) -> RecordedCase:
     """Join what is recorded of two cases: the first begins, the second ends."""
     return first.model_copy(
         update={
@@ -376,4 +382,107 @@ def merged(first: RecordedCase, second: RecordedCase) -> RecordedCase:
                 *(each for each in second.tolerances if each not in first.tolerances),
             ),
         }
+    )
+
+
+Place = tuple[int, int | None]
+"""A turn and a call of it, both from 0; None for the turn as a whole."""
+
+
+def followed_review(review: CaseReview, before: Case, after: Case, edit: object) -> CaseReview:
+    """Return a review after an edit of its case. The comments of a turn that is removed go with it."""
+    match edit:
+        case MoveTurn():
+            swapped = {edit.turn: edit.turn + edit.by, edit.turn + edit.by: edit.turn}
+            return _moved(review, before, after, lambda turn, call: (swapped.get(turn, turn), call))
+        case RemoveTurn():
+            return _moved(
+                review, before, after,
+                lambda turn, call: None if turn == edit.turn else (turn - (turn > edit.turn), call),
+            )  # fmt: skip
+        case MoveCall() | RemoveCall():
+            return _of_call(review, before, after, edit)
+        case _:
+            return review
+
+
+def _of_call(review: CaseReview, before: Case, after: Case, edit: MoveCall | RemoveCall) -> CaseReview:
+    found = _call_at(before, edit.where)
+    if found is None:
+        return review
+    its_turn, place = found
+    swapped = {place: place + edit.by, place + edit.by: place} if isinstance(edit, MoveCall) else {}
+
+    def moved(turn: int, call: int | None) -> Place:
+        if turn != its_turn or call is None:
+            return turn, call
+        if isinstance(edit, MoveCall):
+            return turn, swapped.get(call, call)
+        return turn, None if call == place else call - (call > place)
+
+    return _moved(review, before, after, moved)
+
+
+def _call_at(case: Case, where: Where) -> tuple[int, int] | None:
+    turn = where[1]
+    if not isinstance(turn, int):
+        return None
+    calls = [seen.call.where for seen in calls_of(case, turn)]
+    return (turn, calls.index(where)) if where in calls else None
+
+
+def _moved(
+    review: CaseReview, before: Case, after: Case, moved: Callable[[int, int | None], Place | None]
+) -> CaseReview:
+    """Put each comment where its step is now; one whose step the case had no more stays as it is."""
+    made: list[CaseComment] = []
+    for comment in review.comments:
+        turn = turn_of(comment, before)
+        if turn is None:
+            made.append(comment)
+            continue
+        now = moved(turn, call_of(comment, before, turn))
+        if now is not None:
+            made.append(_at(comment, after, *now))
+    return review.model_copy(update={"comments": tuple(made)})
+
+
+def _at(comment: CaseComment, case: Case, turn: int, call: int | None) -> CaseComment:
+    nowhere = {"turn": None, "invocation_id": "", "call": None, "call_id": ""}
+    return comment.model_copy(update=nowhere | step_of(case, turn, call))
+
+
+def split_review(review: CaseReview, before: Case, turn: int) -> tuple[CaseReview, CaseReview]:
+    """Part a review as its case is parted before a turn; what is said of the case as a whole stays with the first."""
+    first: list[CaseComment] = []
+    second: list[CaseComment] = []
+    for comment in review.comments:
+        place = turn_of(comment, before)
+        if place is None or place < turn:
+            first.append(comment)
+        else:
+            second.append(comment.model_copy(update={"turn": place - turn + 1}))
+    return (
+        review.model_copy(update={"comments": tuple(first)}),
+        review.model_copy(update={"comments": tuple(second)}),
+    )
+
+
+def joined_review(one: CaseReview, other: CaseReview, first: Case, second: Case) -> CaseReview:
+    """Join the reviews of two cases of which the second follows the first; of two decisions that differ neither holds."""
+    shift = len(turns_of(first))
+    moved = [
+        comment
+        if (turn := turn_of(comment, second)) is None
+        else comment.model_copy(update={"turn": turn + shift + 1})
+        for comment in other.comments
+    ]
+    same = one.status == other.status
+    status = one.status if same else "needs_review"
+    reviewer = one.reviewer if one.reviewer == other.reviewer else ""
+    return CaseReview(
+        status=status,
+        reviewer=reviewer,
+        digest=one.digest if same else "",
+        comments=(*one.comments, *moved),
     )
