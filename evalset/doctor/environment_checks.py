@@ -31,7 +31,6 @@ from evalset.recorded.recording import (
     RecordedCall,
     RecordedCase,
     RecordedEnvironment,
-    RecordedTurn,
     lean,
     unsure_in,
 )
@@ -99,9 +98,7 @@ def note_fit(
             _note_unsure(eval_id, recorded[eval_id], kept.cases[eval_id], notes)
             agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
             if agent is None or not agent.rewrites:
-                note_answers(
-                    CaseToolPlaces(eval_id, case, places), recorded[eval_id], kept.cases[eval_id], notes
-                )
+                note_answers(eval_id, case, recorded[eval_id], kept.cases[eval_id], notes)
         elif recorded and case.field("conversation") is not None:
             words = f"The case {eval_id!r} of the eval set was not recorded, so it cannot be replayed without its real tools."
             notes.add(
@@ -259,24 +256,14 @@ class _Contradiction(NamedTuple):
     recorded: JsonObject
 
 
-class CaseToolPlaces(NamedTuple):
-    """A case, its id, and the places in each of its turns where a tool is named."""
-
-    eval_id: str
-    node: JsonNode
-    places: Sequence[Sequence[ToolPlace]]
-
-
-def note_answers(case: CaseToolPlaces, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
+def note_answers(eval_id: str, case: JsonNode, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
     """Check the answers of a case against those that were recorded for the same calls.
 
     An answer that only one of the two holds contradicts nothing; neither does that to a call which was not allowed, or raised.
     A case that ADK refuses, or of which other turns were recorded, is not looked at: it has a finding of its own.
     """
-    if _is_the_same(case, kept):
-        return
     try:
-        held = without_confirmations(EvalCase.model_validate(case.node.value))
+        held = without_confirmations(EvalCase.model_validate(case.value))
         golden = [steps_of(turn) for turn in held.conversation or ()]
     except (ValueError, RecursionError):
         return
@@ -285,51 +272,9 @@ def note_answers(case: CaseToolPlaces, recorded: JsonNode, kept: RecordedCase, n
     for number, (steps, turn) in enumerate(zip(golden, kept.turns, strict=True), 1):
         found = _contradictions(steps, recorded_steps(turn).calls, kept.tolerances)
         if found:
-            words = f"In turn {number} of {case.eval_id!r} {_told(found[0])}."
+            words = f"In turn {number} of {eval_id!r} {_told(found[0])}."
             path = (*recorded.path, "turns", number - 1)
-            notes.add(
-                "environment-answers-differ", path, words, _REMEDY, eval_id=case.eval_id, count=len(found)
-            )
-
-
-def _is_the_same(case: CaseToolPlaces, kept: RecordedCase) -> bool:
-    """Tell quickly whether each answer of a case is the one that was recorded for the call of its id; most cases are so."""
-    return len(case.places) == len(kept.turns) and all(
-        _holds_the_same(turn, recorded) for turn, recorded in zip(case.places, kept.turns, strict=True)
-    )
-
-
-def _holds_the_same(turn: Sequence[ToolPlace], recorded: RecordedTurn) -> bool:
-    answers: dict[str, Any] = {}
-    calls: dict[str, ToolPlace] = {}
-    for place in turn:
-        if (
-            not place.call_id
-            or place.call_id in (answers if place.role == "answer" else calls)
-            or place.role == "quoted"
-        ):
-            return False
-        if place.role == "answer":
-            answers[place.call_id] = place.at.members.get("response")
-        else:
-            calls[place.call_id] = place
-    own = {call.id: call for call in recorded.calls if not call.within}
-    return answers.keys() <= calls.keys() and all(
-        _agrees(own.get(call_id), calls[call_id], answer) for call_id, answer in answers.items()
-    )
-
-
-def _agrees(call: RecordedCall | None, asked: ToolPlace, answer: Any) -> bool:
-    return (
-        call is not None
-        and isinstance(call.outcome, Returned)
-        and call.later is None
-        and call.confirmed is None
-        and call.tool == asked.name
-        and isinstance(answer, dict)
-        and same(call.outcome.value, answer)
-        and same(call.arguments, asked.arguments.value if asked.arguments else {})
-    )
+            notes.add("environment-answers-differ", path, words, _REMEDY, eval_id=eval_id, count=len(found))
 
 
 def _told(found: _Contradiction) -> str:

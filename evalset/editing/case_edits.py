@@ -24,6 +24,7 @@ from evalset.editing.case_parts import (
     put,
     turns_of,
     with_text,
+    without_steps,
 )
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.recorded.recording import CaseNote, RecordedCase
@@ -32,169 +33,158 @@ from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import Json, JsonObject, copied
 
 
-class SetText(Value):
+class _OfCase(Value):
+    """An edit of a case, which is named by its key."""
+
+    kind: str
+    case: str
+
+
+class _AtPlace(_OfCase):
+    """An edit of what stands at a place in a case."""
+
+    where: Where
+
+
+class SetText(_AtPlace):
     """Say something else: the query, an answer of the agent, or what it says on the way, where that is one text."""
 
     kind: Literal["set_text"] = "set_text"
-    case: str
-    where: Where
     text: str
 
 
-class SetValue(Value):
+class SetValue(_OfCase):
     """Put any JSON value at a place: a content, a state, rubrics. Without `where` it is the whole case."""
 
     kind: Literal["set_value"] = "set_value"
-    case: str
     where: Where = ()
     value: Json
 
 
-class RemoveValue(Value):
+class RemoveValue(_OfCase):
     """Take away what stands at a place."""
 
     kind: Literal["remove_value"] = "remove_value"
-    case: str
     where: Where = Field(min_length=1)
 
 
-class SetCall(Value):
+class SetCall(_AtPlace):
     """Call another tool, or with other arguments; the answers to the call are those of the tool with its new name."""
 
     kind: Literal["set_call"] = "set_call"
-    case: str
-    where: Where
     name: str = Field(min_length=1)
     arguments: JsonObject
 
 
-class SetResponse(Value):
+class SetResponse(_AtPlace):
     """Answer a call with something else; `are_right` says that a person knows each value of it, and nothing is left blank."""
 
     kind: Literal["set_response"] = "set_response"
-    case: str
-    where: Where
     response: JsonObject
     are_right: bool = Field(default=False, exclude_if=lambda right: not right)
 
 
-class AddCall(Value):
+class AddCall(_OfCase):
     """Let the agent make one more call at the end of a turn, with an answer; None for none."""
 
     kind: Literal["add_call"] = "add_call"
-    case: str
     turn: int
     name: str = Field(min_length=1)
     arguments: JsonObject
     response: JsonObject | None
 
 
-class RemoveCall(Value):
+class RemoveCall(_AtPlace):
     """Take away a call and the answers to it."""
 
     kind: Literal["remove_call"] = "remove_call"
-    case: str
-    where: Where
 
 
-class MoveCall(Value):
+class MoveCall(_AtPlace):
     """Let a call change places with the one before it (`by` is -1) or after it (1), and their answers too."""
 
     kind: Literal["move_call"] = "move_call"
-    case: str
-    where: Where
     by: Literal[-1, 1]
 
 
-class MoveTurn(Value):
+class MoveTurn(_OfCase):
     """Let a turn change places with the one before it (`by` is -1) or after it (1)."""
 
     kind: Literal["move_turn"] = "move_turn"
-    case: str
     turn: int
     by: Literal[-1, 1]
 
 
-class RemoveTurn(Value):
+class RemoveTurn(_OfCase):
     """Take away a turn."""
 
     kind: Literal["remove_turn"] = "remove_turn"
-    case: str
     turn: int
 
 
-class NoteCase(Value):
+class NoteCase(_OfCase):
     """Say something about a case, and by which words it is found; that is kept beside the eval set."""
 
     kind: Literal["note_case"] = "note_case"
-    case: str
     text: str
     tags: tuple[str, ...] = ()
 
 
-class ReviewCase(Value):
+class ReviewCase(_OfCase):
     """Decide about a case, or remark something at its steps; that is kept beside the eval set."""
 
     kind: Literal["review_case"] = "review_case"
-    case: str
     review: CaseReview
 
 
-class RenameCase(Value):
+class RenameCase(_OfCase):
     """Give a case another eval id."""
 
     kind: Literal["rename_case"] = "rename_case"
-    case: str
     eval_id: str
 
 
-class ReplaceCase(Value):
+class ReplaceCase(_OfCase):
     """Let a case be another one of the same eval id, with what is recorded of that; `words` say why."""
 
     kind: Literal["replace_case"] = "replace_case"
-    case: str
     value: JsonObject
     recorded: RecordedCase | None
     words: str
 
 
-class DuplicateCase(Value):
+class DuplicateCase(_OfCase):
     """Make another case with the same content, behind it."""
 
     kind: Literal["duplicate_case"] = "duplicate_case"
-    case: str
     eval_id: str
 
 
-class SplitCase(Value):
+class SplitCase(_OfCase):
     """Make two cases of one: the turns from `turn` on (counted from 0) are those of a new case behind it."""
 
     kind: Literal["split_case"] = "split_case"
-    case: str
     turn: int
     eval_id: str
 
 
-class MergeCases(Value):
+class MergeCases(_OfCase):
     """Make one case of two: the turns of `other` follow those of `case`, and `other` is gone."""
 
     kind: Literal["merge_cases"] = "merge_cases"
-    case: str
     other: str
 
 
-class DeleteCase(Value):
+class DeleteCase(_OfCase):
     """Take away a case."""
 
     kind: Literal["delete_case"] = "delete_case"
-    case: str
 
 
-class MoveCase(Value):
+class MoveCase(_OfCase):
     """Put a case at another place among the cases, counted from 0."""
 
     kind: Literal["move_case"] = "move_case"
-    case: str
     to: int
 
 
@@ -233,29 +223,30 @@ OfSet: TypeAlias = DuplicateCase | SplitCase | MergeCases | DeleteCase | MoveCas
 Edit: TypeAlias = InCase | OfSet
 
 
-def words_of(edit: Edit) -> str:  # noqa: PLR0911 - one line for each kind
+_WORDS = {
+    "set_call": "Edit a call",
+    "set_response": "Edit a response",
+    "add_call": "Add a call",
+    "remove_call": "Remove a call",
+    "move_call": "Move a call",
+    "move_turn": "Move a turn",
+    "remove_turn": "Remove a turn",
+    "note_case": "Change the note",
+    "review_case": "Change the review",
+}
+
+
+def words_of(edit: Edit) -> str:
     """Return what an edit does, in a few words of our own."""
     match edit:
-        case SetText() | SetValue() | RemoveValue() | SetResponse() | SetCall():
-            return _of_place(edit)
-        case AddCall():
-            return "Add a call"
-        case RemoveCall():
-            return "Remove a call"
-        case MoveCall():
-            return "Move a call"
-        case MoveTurn():
-            return "Move a turn"
-        case RemoveTurn():
-            return "Remove a turn"
-        case NoteCase():
-            return "Change the note"
-        case ReviewCase():
-            return "Change the review"
+        case SetText() | SetValue() | RemoveValue():
+            named = next((words for step, words in _PLACES.items() if step in edit.where), None)
+            verb = "Remove" if isinstance(edit, RemoveValue) else "Edit"
+            return f"{verb} {named or ('an agent text' if edit.where else 'the case JSON')}"
         case ReplaceCase():
             return edit.words
         case _:
-            return edit.kind.replace("_", " ").capitalize()
+            return _WORDS.get(edit.kind, edit.kind.replace("_", " ").capitalize())
 
 
 _PLACES = {
@@ -266,16 +257,6 @@ _PLACES = {
     "final_session_state": "the final state",
     "conversation_scenario": "the scenario",
 }
-
-
-def _of_place(edit: Any) -> str:
-    if isinstance(edit, SetCall):
-        return "Edit a call"
-    if isinstance(edit, SetResponse):
-        return "Edit a response"
-    named = next((words for step, words in _PLACES.items() if step in edit.where), None)
-    verb = "Remove" if isinstance(edit, RemoveValue) else "Edit"
-    return f"{verb} {named or ('an agent text' if edit.where else 'the case JSON')}"
 
 
 _MADE = "call"
@@ -306,7 +287,8 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
         case AddCall():
             return _add_call(case, edit)
         case RemoveCall():
-            return _remove_call(case, edit.where)
+            calls, place = _seen(case, edit.where)
+            return without_steps(case, [calls[place].call, *calls[place].answers])
         case MoveCall():
             return _move_call(case, edit)
         case MoveTurn() | RemoveTurn():
@@ -369,32 +351,6 @@ def _move_call(case: Case, edit: MoveCall) -> Case:
     if len(one.answers) == len(two.answers):
         for mine, theirs in zip(one.answers, two.answers, strict=True):
             made = put(put(made, mine.where, theirs.value), theirs.where, mine.value)
-    return made
-
-
-def _remove_call(case: Case, where: Where) -> Case:
-    calls, place = _seen(case, where)
-    gone = [calls[place].call, *calls[place].answers]
-    made = case
-    # From behind, so that the places of those before stay what they are.
-    for step in sorted(gone, key=lambda each: tuple(map(str, _numbers(each.where))), reverse=True):
-        if step.where[-1] in {"function_call", "function_response"}:
-            made = _without_part(made, step.where[:-1])
-        else:
-            made = put(made, step.where, ABSENT)
-    return made
-
-
-def _numbers(where: Where) -> list[str]:
-    return [f"{step:09d}" if isinstance(step, int) else step for step in where]
-
-
-def _without_part(case: Case, where: Where) -> Case:
-    """Take away a part, and its event where nothing else is in it."""
-    made = put(case, where, ABSENT)
-    if not at(made, where[:-1]):
-        event = where[: where.index("content")]
-        made = put(made, event, ABSENT)
     return made
 
 

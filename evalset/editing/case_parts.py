@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from simulator.base.json_differences import ABSENT
@@ -250,6 +250,25 @@ def calls_of(case: Case, turn: int) -> list[CallSeen]:
     return paired(
         [step for step in steps if step.kind == "call"], [step for step in steps if step.kind == "response"]
     )
+
+
+def without_steps(case: Case, steps: Iterable[CaseStep]) -> Case:
+    """Take steps away: of a list the entry, of an event the part, and the event where nothing is left in it."""
+    made = case
+    # From behind, so that the places of those before stay what they are.
+    for step in sorted(steps, key=step_order, reverse=True):
+        where = step.where
+        if where[-1] in {"function_call", "function_response"} or "intermediate_responses" in where:
+            where = where[:-1]
+        made = put(made, where, ABSENT)
+        if "content" in where and not at(made, where[:-1]):
+            made = put(made, where[: where.index("content")], ABSENT)
+    return made
+
+
+def step_order(step: CaseStep) -> list[str]:
+    """Return what steps are sorted by, so that they stand as in the case."""
+    return [f"{each:09d}" if isinstance(each, int) else each for each in step.where]
 
 
 def text_of(value: Any) -> str:

@@ -20,13 +20,22 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.editing.case_parts import Case, CaseStep, EditError, Where, at, put, steps_of, turns_of
+from evalset.editing.case_parts import (
+    Case,
+    CaseStep,
+    EditError,
+    Where,
+    put,
+    step_order,
+    steps_of,
+    turns_of,
+    without_steps,
+)
 from evalset.golden_trace.case_script import CallMaker, CaseScript, TurnMakers, named_script_of_case
 from evalset.golden_trace.confirmations import asked_about
 from evalset.recorded.recorded_script import answer_line, with_earlier, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall
-from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.scripts import Script, ScriptTurn
@@ -114,9 +123,7 @@ def case_until(case: Case, turn: int, steps: int, recorded: RecordedCase | None 
     gone = [
         step for step in gone if step.kind != "call" or known.get(step.where, _event_of(step)) not in begun
     ]
-    for step in sorted(gone, key=_place, reverse=True):
-        made = _without(made, step)
-    return made
+    return without_steps(made, gone)
 
 
 def _event_of(step: CaseStep) -> object:
@@ -127,7 +134,7 @@ def _event_of(step: CaseStep) -> object:
 def _at_once(case: Case, turn: int, recorded: RecordedCase) -> dict[Where, object]:
     """Return what tells which calls of a turn were made at once, by the places of the calls in its lists."""
     steps = [step for step in steps_of(case, turn) if step.kind == "call" and "tool_uses" in step.where]
-    in_order = sorted(steps, key=_place)
+    in_order = sorted(steps, key=step_order)
     calls = [types.FunctionCall(name=step.name, id=step.call_id, args=_arguments(step)) for step in in_order]
     makers = made_with(calls, recorded.turns[turn])
     return {step.where: maker for step, maker in zip(in_order, makers, strict=True)}
@@ -136,23 +143,6 @@ def _at_once(case: Case, turn: int, recorded: RecordedCase) -> dict[Where, objec
 def _arguments(step: CaseStep) -> dict[str, Any]:
     args = step.value.get("args") if isinstance(step.value, dict) else None
     return args if isinstance(args, dict) else {}
-
-
-def _place(step: CaseStep) -> list[str]:
-    return [f"{each:09d}" if isinstance(each, int) else each for each in step.where]
-
-
-def _without(case: Case, step: CaseStep) -> Case:
-    """Take away a step: of a list its entry, of an event its part, and the event where nothing is left in it."""
-    where = step.where
-    if where[-1] in {"function_call", "function_response"}:
-        where = where[:-1]
-    if "intermediate_responses" in where:
-        return put(case, where[:-1], ABSENT)
-    made = put(case, where, ABSENT)
-    if "content" in where and not at(made, where[:-1]):
-        return put(made, where[: where.index("content")], ABSENT)
-    return made
 
 
 def script_until(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +41,16 @@ class GatheredCase(NamedTuple):
     untold: int = 0
 
 
+class _Kept(NamedTuple):
+    """A case that is kept: which of the given ones it is, where its text stands, and where the recordings of it and those before it end."""
+
+    number: int
+    known: GatheredCase
+    text: Span
+    recordings_end: int
+    version: int
+
+
 class Gathered:
     """The cases of an import, each with an id of its own, with what is recorded of them.
 
@@ -57,11 +66,7 @@ class Gathered:
         self._chosen, self._new_names = frozenset(chosen), new_names or {}
         self._cases, self.recordings = Spool(), Spool()
         self._given = 0
-        # By the place of a kept case: which of the given ones it is, what of it follows from that, and where its texts end.
-        self._eval_ids: list[str] = []
-        self._notes: list[CaseNote | None] = []
-        self._numbers, self._turns, self._versions = array("Q"), array("Q"), array("Q")
-        self._ends, self._recordings_end, self._untold = array("Q"), array("Q"), array("Q")
+        self._kept: list[_Kept] = []
 
     def __enter__(self) -> Self:
         """Return what is gathered; behind the block it is gone."""
@@ -79,7 +84,7 @@ class Gathered:
 
     def __len__(self) -> int:
         """Return how many cases are kept."""
-        return len(self._eval_ids)
+        return len(self._kept)
 
     def keep(self, found: FoundCase) -> None:
         """Keep one more case, if it is one of those that were chosen."""
@@ -87,55 +92,30 @@ class Gathered:
         if self._chosen and found.case.eval_id not in self._chosen:
             return
         case, recorded = self._renamed(found)[:2] if self._new_names else found[:2]
-        self._cases.add(_text(case))
+        text = self._cases.add(_text(case))
+        known = GatheredCase(case.eval_id, len(case.conversation or ()), None, found.note)
         if recorded is not None:
-            self.recordings.add(value_text(recorded))
-        self._eval_ids.append(case.eval_id)
-        self._notes.append(found.note)
-        self._numbers.append(self._given)
-        self._turns.append(len(case.conversation or ()))
-        self._versions.append(version_of(recorded) if recorded is not None else 0)
-        self._untold.append(len(untold_words(recorded)) if recorded is not None else 0)
-        self._ends.append(self._cases.size)
-        self._recordings_end.append(self.recordings.size)
+            span, untold = self.recordings.add(value_text(recorded)), len(untold_words(recorded))
+            known = known._replace(recorded=span, untold=untold)
+        version = version_of(recorded) if recorded is not None else 0
+        self._kept.append(_Kept(self._given, known, text, self.recordings.size, version))
 
     def keep_first(self, count: int) -> None:
         """Forget all cases but the first of those that were given."""
         self._given = count
-        while self._numbers and self._numbers[-1] > count:
-            for each in (
-                self._eval_ids,
-                self._notes,
-                self._numbers,
-                self._turns,
-                self._versions,
-                self._ends,
-                self._untold,
-                self._recordings_end,
-            ):
-                each.pop()
-        self._cases.cut(self._ends[-1] if self._ends else 0)
-        self.recordings.cut(self._recordings_end[-1] if self._recordings_end else 0)
+        while self._kept and self._kept[-1].number > count:
+            self._kept.pop()
+        self._cases.cut(self._kept[-1].text.stop if self._kept else 0)
+        self.recordings.cut(self._kept[-1].recordings_end if self._kept else 0)
 
     @property
     def version(self) -> int:
         """The version of a recorded environment that can hold the recordings."""
-        return max(self._versions, default=0)
+        return max((each.version for each in self._kept), default=0)
 
-    def cases(self) -> Iterator[GatheredCase]:
+    def cases(self) -> Sequence[GatheredCase]:
         """Return what is known of the cases, in the order of the import."""
-        start = 0
-        of_each = (
-            self._eval_ids,
-            self._turns,
-            self._versions,
-            self._recordings_end,
-            self._notes,
-            self._untold,
-        )
-        for eval_id, turns, version, stop, note, untold in zip(*of_each, strict=True):
-            yield GatheredCase(eval_id, turns, Span(start, stop) if version else None, note, untold)
-            start = stop
+        return [each.known for each in self._kept]
 
     def objects(self, eval_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Read the cases one by one, as `case_object` gives them, under other ids.
@@ -154,10 +134,8 @@ class Gathered:
         return next((str(each["app_name"]) for each in given if each and each.get("app_name")), "")
 
     def _read(self) -> Iterator[Any]:
-        start = 0
-        for stop in self._ends:
-            yield from_json(self._cases.read(Span(start, stop)))
-            start = stop
+        for each in self._kept:
+            yield from_json(self._cases.read(each.text))
 
     def _renamed(self, found: FoundCase) -> FoundCase:
         case, recorded = renamed_case(found.case, self._new_names), found.environment
