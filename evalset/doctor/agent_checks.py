@@ -8,6 +8,7 @@ from typing import Any
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
 from evalset.doctor.findings import JsonNode, Notes, listed
+from evalset.doctor.model import Severity
 from evalset.recorded.known_agents import KnownAgent, migration_of, misfit
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
@@ -88,15 +89,14 @@ def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) 
         if near
         else "Migrate it to the tool that replaced it, or remove the case."
     )
+    words = f"The agent {agent.name!r} has no tool {place.name!r}, so it can never make this call."
     if agent.brings_more:
         words = (
             f"The agent {agent.name!r} does not declare the tool {place.name!r}. Whether {listed(agent.brings_more)} provides it is "
             "only known at run time."
         )
-        notes.add("unknown-tool", node.path, words, remedy, severity="note", eval_id=eval_id)
-    else:
-        words = f"The agent {agent.name!r} has no tool {place.name!r}, so it can never make this call."
-        notes.add("unknown-tool", node.path, words, remedy, eval_id=eval_id)
+    severity: Severity | None = "note" if agent.brings_more else None
+    notes.add("unknown-tool", node.path, words, remedy, severity=severity, eval_id=eval_id)
 
 
 def note_authors(

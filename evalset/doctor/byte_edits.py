@@ -53,12 +53,13 @@ class Insert:
 Edit: TypeAlias = RenameMember | Replace | Remove | RemoveEarlier | Insert
 
 
-class Splice(NamedTuple):
-    """Bytes `[start, stop)` give way to others."""
+class _Splice(NamedTuple):
+    """Bytes `[start, stop)` give way to others, by some edits."""
 
     start: int
     stop: int
     by: bytes
+    edits: tuple[Edit, ...]
 
 
 class Edited(NamedTuple):
@@ -75,55 +76,33 @@ def apply(places: JsonPlaces[bytes], edits: Iterable[Edit]) -> Edited:
         places: The text.
         edits: The changes; they may name the same objects.
     """
-    made: list[tuple[Splice, tuple[Edit, ...]]] = []
+    made: list[_Splice] = []
     removed: defaultdict[JsonPath, list[tuple[Member, Edit]]] = defaultdict(list)
     added: defaultdict[JsonPath, list[Insert]] = defaultdict(list)
-    for edit in dict.fromkeys(_hashable(edits)):
-        plain = edit.edit
-        if isinstance(plain, Insert):
-            added[plain.path].append(plain)
-        elif isinstance(plain, (Remove, RemoveEarlier)):
-            removed[plain.path[:-1]].extend((member, plain) for member in _doomed(places, plain))
+    told: dict[str, Edit] = {}  # two edits that say the same count once, whatever their values are
+    for edit in edits:
+        told.setdefault(repr(edit), edit)
+    for edit in told.values():
+        if isinstance(edit, Insert):
+            added[edit.path].append(edit)
+        elif isinstance(edit, (Remove, RemoveEarlier)):
+            removed[edit.path[:-1]].extend((member, edit) for member in _doomed(places, edit))
         else:
-            made.extend((splice, (plain,)) for splice in _changed(places, plain))
+            made.extend(_changed(places, edit))
     for path, doomed in removed.items():
         made.extend(_cuts(places, path, doomed))
-    waiting = [insert for path in added.keys() & removed.keys() for insert in added.pop(path)]
+    waiting: list[Edit] = [insert for path in added.keys() & removed.keys() for insert in added.pop(path)]
     for path, inserts in added.items():
-        made.extend((splice, tuple(inserts)) for splice in _added(places, path, inserts))
-    edited = _spliced(places.text, made)
-    return edited._replace(waiting=(*edited.waiting, *waiting))
-
-
-@dataclass(frozen=True)
-class _Told:
-    """An edit among those that were seen: two that say the same count once, whatever their values are."""
-
-    words: str
-    edit: Any
-
-    def __hash__(self) -> int:
-        return hash(self.words)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Told) and self.words == other.words
-
-
-def _hashable(edits: Iterable[Edit]) -> Iterator[_Told]:
-    return (_Told(repr(edit), edit) for edit in edits)
-
-
-def _spliced(text: bytes, made: list[tuple[Splice, tuple[Edit, ...]]]) -> Edited:
+        made.extend(_added(places, path, inserts))
     pieces: list[bytes] = []
-    waiting: list[Edit] = []
-    place = 0
-    for splice, edits in sorted(made, key=lambda each: each[0][:2]):
+    place, late = 0, list[Edit]()
+    for splice in sorted(made, key=lambda each: each[:2]):
         if splice.start < place:
-            waiting.extend(edits)
+            late.extend(splice.edits)
             continue
-        pieces += (text[place : splice.start], splice.by)
+        pieces += (places.text[place : splice.start], splice.by)
         place = splice.stop
-    return Edited(b"".join((*pieces, text[place:])), tuple(waiting))
+    return Edited(b"".join((*pieces, places.text[place:])), (*late, *waiting))
 
 
 def written(value: Any) -> bytes:
@@ -131,15 +110,15 @@ def written(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def _changed(places: JsonPlaces[bytes], edit: RenameMember | Replace) -> Iterator[Splice]:
+def _changed(places: JsonPlaces[bytes], edit: RenameMember | Replace) -> Iterator[_Splice]:
     try:
         member = places.member(edit.path)
     except KeyError:
         return
     if isinstance(edit, Replace):
-        yield Splice(*member.value, written(edit.value))
+        yield _Splice(*member.value, written(edit.value), (edit,))
     elif member.key is not None:
-        yield Splice(*member.key, written(edit.name))
+        yield _Splice(*member.key, written(edit.name), (edit,))
 
 
 def _doomed(places: JsonPlaces[bytes], edit: Remove | RemoveEarlier) -> Iterator[Member]:
@@ -153,9 +132,7 @@ def _doomed(places: JsonPlaces[bytes], edit: Remove | RemoveEarlier) -> Iterator
             yield member
 
 
-def _cuts(
-    places: JsonPlaces[bytes], path: JsonPath, doomed: list[tuple[Member, Edit]]
-) -> Iterator[tuple[Splice, tuple[Edit, ...]]]:
+def _cuts(places: JsonPlaces[bytes], path: JsonPath, doomed: list[tuple[Member, Edit]]) -> Iterator[_Splice]:
     """Cut members out with their commas: each run of them up to its next neighbour, or else from the one before on."""
     edits = tuple(edit for _, edit in doomed)
     going = {member.start for member, _ in doomed}
@@ -170,14 +147,14 @@ def _cuts(
         while index < len(siblings) and siblings[index].start in going:
             index += 1
         if index < len(siblings):
-            yield Splice(siblings[first].start, siblings[index].start, b""), edits
+            yield _Splice(siblings[first].start, siblings[index].start, b"", edits)
         elif first:
-            yield Splice(siblings[first - 1].value[1], siblings[-1].value[1], b""), edits
+            yield _Splice(siblings[first - 1].value[1], siblings[-1].value[1], b"", edits)
         else:
-            yield Splice(start + 1, stop - 1, b""), edits
+            yield _Splice(start + 1, stop - 1, b"", edits)
 
 
-def _added(places: JsonPlaces[bytes], path: JsonPath, inserts: list[Insert]) -> Iterator[Splice]:
+def _added(places: JsonPlaces[bytes], path: JsonPath, inserts: list[Insert]) -> Iterator[_Splice]:
     """Add members behind the last one, in the manner of the last one."""
     try:
         start, _ = places.value(path)
@@ -191,7 +168,7 @@ def _added(places: JsonPlaces[bytes], path: JsonPath, inserts: list[Insert]) -> 
     if not new:
         return
     if not siblings:
-        yield Splice(start + 1, start + 1, b", ".join(_member(each, b": ") for each in new))
+        yield _Splice(start + 1, start + 1, b", ".join(_member(each, b": ") for each in new), tuple(inserts))
         return
     last = siblings[-1]
     before = siblings[-2].value[1] if len(siblings) > 1 else start
@@ -202,7 +179,7 @@ def _added(places: JsonPlaces[bytes], path: JsonPath, inserts: list[Insert]) -> 
     if not gap and colon.endswith(b" "):
         gap = b" "
     place = last.value[1]
-    yield Splice(place, place, b"".join(b"," + gap + _member(each, colon) for each in new))
+    yield _Splice(place, place, b"".join(b"," + gap + _member(each, colon) for each in new), tuple(inserts))
 
 
 def _member(insert: Insert, colon: bytes) -> bytes:

@@ -375,15 +375,10 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
         words = (
             "The case has both a 'conversation' and a 'conversation_scenario', so ADK refuses the whole file."
         )
-        if conversation.value == []:
-            notes.add(
-                "two-conversations", node.path, words, fix="removes the conversation, which has no turns",
-                edits=[Remove(conversation.path)], eval_id=case.eval_id,
-            )  # fmt: skip
-        else:
-            notes.add(
-                "two-conversations", node.path, words, "Keep only the one you need.", eval_id=case.eval_id
-            )
+        notes.add(
+            "two-conversations", node.path, words, "Keep only the one you need.", eval_id=case.eval_id,
+            fix="removes the conversation, which has no turns", edits=[Remove(conversation.path)] if conversation.value == [] else (),
+        )  # fmt: skip
     elif conversation is not None and conversation.value == []:
         words = "The conversation has no turns, so the case evaluates nothing."
         notes.add(
@@ -421,21 +416,16 @@ def _note_session(case: Case, notes: Notes) -> None:
     app = given.field("app_name")
     if app is not None and isinstance(app.value, str) and not _is_app_name(app.value):
         words = f"{app.value!r} is not a valid ADK app name. It must start with a letter and contain only letters, digits, '_' and '-'."
-        if case.agent is not None and _is_app_name(case.agent.name):
-            notes.add(
-                "unfit-app-name", app.path, words, fix=f"changes it to the agent's name, {case.agent.name!r}",
-                edits=[Replace(app.path, case.agent.name)], eval_id=case.eval_id,
-            )  # fmt: skip
-        else:
-            notes.add(
-                "unfit-app-name",
-                app.path,
-                words,
-                "Rename the agent's folder, and change it here."
-                if case.agent is not None
-                else "Change it to the name of the agent's folder.",
-                eval_id=case.eval_id,
-            )
+        name = case.agent.name if case.agent is not None else ""
+        remedy = (
+            "Rename the agent's folder, and change it here."
+            if name
+            else "Change it to the name of the agent's folder."
+        )
+        notes.add(
+            "unfit-app-name", app.path, words, remedy, fix=f"changes it to the agent's name, {name!r}",
+            edits=[Replace(app.path, name)] if _is_app_name(name) else (), eval_id=case.eval_id,
+        )  # fmt: skip
     if (pinned := given.field("session_id")) is not None:
         notes.add(
             "not-portable", pinned.path, f"'session_id' needs a recent ADK: {_OLDER}.",
@@ -466,7 +456,7 @@ def _note_turn(case: Case, turn: JsonNode, notes: Notes) -> None:
             "Add the expected response, or use other criteria.", eval_id=case.eval_id,
         )  # fmt: skip
     else:
-        _note_final_role(answered, case, notes)
+        _note_role(answered, "model", case, notes)
         if _is_empty(answered):
             notes.add(
                 "missing-final-response", answered.path, "The final response has no text, so `response_match_score` gives the turn 0.",
@@ -485,27 +475,11 @@ def _is_empty(content: JsonNode) -> bool:
     )
 
 
-def _note_final_role(content: JsonNode, case: Case, notes: Notes) -> None:
-    """Check the role of a final response: no model is shown it, and a workflow's own messages have the role of the user."""
-    found = content.members.get("role")
-    if found is None and isinstance(content.value, dict):
-        edit = (
-            Replace((*content.path, "role"), "model")
-            if "role" in content.members
-            else Insert(content.path, "role", "model")
-        )
-        notes.add(
-            "missing-role", content.path, "The final response has no role. No evaluation reads it, but tools that show the case may.",
-            fix="adds the role 'model'", edits=[edit], eval_id=case.eval_id, severity="note",
-        )  # fmt: skip
-    elif found != "user":
-        _note_role(content, "model", case, notes)
-
-
 def _note_role(content: JsonNode, role: str, case: Case, notes: Notes) -> None:
+    """Check the role of a message. No model is shown a final response, and a workflow's own messages have the role of the user."""
     if not isinstance(content.value, dict):
         return
-    found = content.members.get("role")
+    found, is_final = content.members.get("role"), role == "model"
     if found is None:
         edit = (
             Replace((*content.path, "role"), role)
@@ -513,10 +487,12 @@ def _note_role(content: JsonNode, role: str, case: Case, notes: Notes) -> None:
             else Insert(content.path, "role", role)
         )
         notes.add(
-            "missing-role", content.path, f"The message has no role, so a model cannot know that it is from the {role}.",
-            fix=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id,
+            "missing-role", content.path,
+            "The final response has no role. No evaluation reads it, but tools that show the case may."
+            if is_final else f"The message has no role, so a model cannot know that it is from the {role}.",
+            fix=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id, severity="note" if is_final else None,
         )  # fmt: skip
-    elif isinstance(found, str) and found != role:
+    elif isinstance(found, str) and found != role and not (is_final and found == "user"):
         notes.add(
             "wrong-role", (*content.path, "role"), f"The role is {short(found)}, but ADK and the models expect {role!r}.",
             fix=f"changes it to {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
@@ -556,19 +532,11 @@ def _note_late_fields(case: Case, turn: JsonNode, notes: Notes) -> None:
 
 def _note_portable(case: Case, node: JsonNode, words: str, loses: str, notes: Notes) -> None:
     """Note what only late releases read; it is fixed if files that every release reads were asked for."""
-    if case.portable:
-        notes.add(
-            "not-portable", node.path, words, fix="removes it", edits=[Remove(node.path)], loses=loses,
-            severity="warning", eval_id=case.eval_id,
-        )  # fmt: skip
-    else:
-        notes.add(
-            "not-portable",
-            node.path,
-            words,
-            "Use the option for portable files to remove it.",
-            eval_id=case.eval_id,
-        )
+    notes.add(
+        "not-portable", node.path, words, "Use the option for portable files to remove it.", eval_id=case.eval_id,
+        fix="removes it", edits=[Remove(node.path)] if case.portable else (), loses=loses,
+        severity="warning" if case.portable else None,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- calls
@@ -585,17 +553,13 @@ def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
         words = f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails."
-        if edits := without_questions(turn, case.known.confirmed):
-            notes.add(
-                "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
-                fix="removes the question and its reply; the recorded environment keeps them, and a replay repeats the reply",
-                loses="the question, its reply, and the tool's placeholder response",
-            )  # fmt: skip
-        else:
-            remedy = (
-                "Record the case and replay it with HermeticEnvironment, which repeats the person's reply."
-            )
-            notes.add("confirmation-round", asking[0].at.path, words, remedy, eval_id=case.eval_id)
+        notes.add(
+            "confirmation-round", asking[0].at.path, words,
+            "Record the case and replay it with HermeticEnvironment, which repeats the person's reply.",
+            eval_id=case.eval_id, edits=without_questions(turn, case.known.confirmed),
+            fix="removes the question and its reply; the recorded environment keeps them, and a replay repeats the reply",
+            loses="the question, its reply, and the tool's placeholder response",
+        )  # fmt: skip
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
     _note_parallel(case, turn, notes)

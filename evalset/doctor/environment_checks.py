@@ -66,14 +66,11 @@ def note_form(
 
 
 def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
-    if not repairs:
-        remedy = "Fix this place, restore an older copy, or re-record the case."
-        notes.add("broken-environment", (), words, remedy)
-        return
     calls = "the damaged call" if len(repairs) == 1 else f"the {len(repairs)} damaged calls"
     notes.add(
-        "broken-environment", (), words, fix=f"copies the response of {calls} from the eval set",
-        edits=[each.edit for each in repairs], loses="; ".join(each.loses for each in repairs), count=len(repairs),
+        "broken-environment", (), words, "Fix this place, restore an older copy, or re-record the case.",
+        fix=f"copies the response of {calls} from the eval set", edits=[each.edit for each in repairs],
+        loses="; ".join(each.loses for each in repairs), count=len(repairs) or 1,
     )  # fmt: skip
 
 

@@ -228,17 +228,12 @@ def _doubled(pairs: list[tuple[str, Any]]) -> Doubled:
 
 def _note_doubled(path: JsonPath, names: tuple[str, ...], same: frozenset[str], notes: Notes) -> None:
     for name in names:
-        if name in same:
-            notes.add(
-                "duplicate-key", (*path, name), f"The name {name!r} occurs twice in one object, with the same value.",
-                fix="keeps only the last", edits=[RemoveEarlier((*path, name))],
-            )  # fmt: skip
-        else:
-            notes.add(
-                "duplicate-key", (*path, name),
-                f"The name {name!r} occurs twice in one object, with different values. ADK uses only the last.",
-                "Remove the wrong one.",
-            )  # fmt: skip
+        is_same = name in same
+        values = "the same value." if is_same else "different values. ADK uses only the last."
+        notes.add(
+            "duplicate-key", (*path, name), f"The name {name!r} occurs twice in one object, with {values}",
+            "Remove the wrong one.", fix="keeps only the last", edits=[RemoveEarlier((*path, name))] if is_same else (),
+        )  # fmt: skip
 
 
 def _all_doubled(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, tuple[str, ...], frozenset[str]]]:

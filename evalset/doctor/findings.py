@@ -143,27 +143,18 @@ class Notes:
         at: tuple[int, int] | None = None,
         count: int = 1,
     ) -> None:
-        """Note a finding, with the attributes of `Note`; `fix` is the remedy where the doctor does it itself.
+        """Note a finding, with the attributes of `Note`.
 
-        The severity is that of the code, where no other one is given.
+        Where there are edits, or the whole text is put right, the doctor does what `fix` says, and `loses` what that says; elsewhere the
+        remedy is a person's. The severity is that of the code, where no other one is given.
         """
-        self.all.append(
-            Note(
-                code=code,
-                path=path,
-                meaning=_cut(meaning),
-                remedy=_cut(fix or remedy),
-                severity=severity or CODES[code].severity,
-                eval_id=eval_id,
-                loses=loses,
-                mendable=bool(fix),
-                edits=tuple(edits),
-                partner=tuple(partner),
-                whole=whole,
-                at=at,
-                count=count,
-            )
-        )
+        edits = tuple(edits)
+        mendable = bool(fix) and (bool(edits) or whole)
+        note = Note(
+            code, path, _cut(meaning), _cut(fix if mendable else remedy), severity or CODES[code].severity, eval_id,
+            loses=loses if mendable else "", mendable=mendable, edits=edits, partner=tuple(partner), whole=whole, at=at, count=count,
+        )  # fmt: skip
+        self.all.append(note)
 
     def findings(self, places: JsonPlaces[bytes] | None) -> tuple[Finding, ...]:
         """Place what was found: the first hundred of each kind, the last of which stands for the others too."""

@@ -209,10 +209,8 @@ def _note_spelling(parent: JsonNode, path: JsonPath, meaning: str, eval_id: str,
         fix, edits = f"renames it to {field!r}", [RenameMember(path, field)]
         edits += [Remove((*parent.path, key)) for key in empty]
         edits += [Replace(path, fits)] if fits != value else []
-    if possible:
-        notes.add("refused-key", path, meaning, fix=fix, edits=edits, eval_id=eval_id)
-    else:
-        notes.add("refused-key", path, meaning, f"Write what it holds as {field!r}.", eval_id=eval_id)
+    remedy = f"Write what it holds as {field!r}."
+    notes.add("refused-key", path, meaning, remedy, fix=fix, edits=edits if possible else (), eval_id=eval_id)
     return True
 
 

@@ -410,17 +410,15 @@ def _note_reference(case: JsonNode, case_id: str, notes: Notes) -> None:
         else None
     )
     words = "The reference is not wrapped in `response`, so no grader finds its text."
-    if wrapped is None:
-        notes.add(
-            "dataset-reference",
-            reference.path,
-            words,
-            'Write it as {"response": {"role": "model", "parts": [...]}}.',
-            eval_id=case_id,
-        )
-    else:
-        edit = Replace(reference.path, wrapped)
-        notes.add("dataset-reference", reference.path, words, fix="wraps it", edits=[edit], eval_id=case_id)
+    notes.add(
+        "dataset-reference",
+        reference.path,
+        words,
+        'Write it as {"response": {"role": "model", "parts": [...]}}.',
+        fix="wraps it",
+        edits=[Replace(reference.path, wrapped)] if wrapped else (),
+        eval_id=case_id,
+    )
 
 
 def _contents(case: JsonNode) -> Iterator[JsonNode]:
@@ -436,13 +434,16 @@ def _note_dataset_role(content: JsonNode, case_id: str, notes: Notes) -> None:
     if role is None or role.value in _ROLES:
         return
     words = f"The role {role.value!r} is not one of Agent Platform: contents are by `user` or `model`."
-    if isinstance(role.value, str) and role.value.lower() in _OF_AGENT:
-        edit = Replace(role.path, "model")
-        notes.add(
-            "dataset-role", role.path, words, fix="changes it to 'model'", edits=[edit], eval_id=case_id
-        )
-    else:
-        notes.add("dataset-role", role.path, words, "Use `user` or `model`.", eval_id=case_id)
+    is_of_agent = isinstance(role.value, str) and role.value.lower() in _OF_AGENT
+    notes.add(
+        "dataset-role",
+        role.path,
+        words,
+        "Use `user` or `model`.",
+        fix="changes it to 'model'",
+        edits=[Replace(role.path, "model")] if is_of_agent else (),
+        eval_id=case_id,
+    )
 
 
 def _note_refusal(content: JsonNode, case_id: str, notes: Notes) -> bool:

@@ -140,7 +140,7 @@ def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
 
 def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
     """Take in a file; one that is nothing known is a problem where that `is_sure` to be one."""
-    try:
+    with _told(harvest, place, path):
         with open_file(path, "cases") as file:
             head = file.read(len(MAGIC))
         if head == MAGIC:
@@ -149,6 +149,13 @@ def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
             _take_archive(path, place, harvest)
         else:
             _take_text(path, place, harvest, is_sure=is_sure)
+
+
+@contextlib.contextmanager
+def _told(harvest: Harvest, place: str, path: Path | None = None) -> Iterator[None]:
+    """Tell what cannot be taken at a place, and go on with the next."""
+    try:
+        yield
     except ValidationError as error:  # of a value of ours: the file holds what no journal can hold
         harvest.tell(place, f"a case cannot be kept: {first_flaw(error)}")
     except ValueError as error:
@@ -603,17 +610,6 @@ def _take_from_database(copy: Path, place: str, harvest: Harvest) -> None:
                     harvest.take(here, [case_of_facts(facts, name, _teller(harvest, here))])
     except StoreError as error:
         raise ImportProblemError(str(error)) from error
-
-
-@contextlib.contextmanager
-def _told(harvest: Harvest, place: str) -> Iterator[None]:
-    """Go on with the next session where one cannot be taken."""
-    try:
-        yield
-    except ValueError as error:
-        harvest.tell(place, str(error))
-    except UNFIT as error:
-        harvest.tell(place, f"an event is none of ADK's: {error}")
 
 
 def _teller(harvest: Harvest, place: str) -> Callable[[str], None]:
