@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
     from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
-    from evalset.eval_config.run_needs import PlannedRun, Remedies
+    from evalset.eval_config.run_needs import PlannedRun
     from evalset.recorded.recording import RecordedEnvironment
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.base.json_values import JsonObject
@@ -143,7 +143,7 @@ def _planned(
     Raises:
         ValueError: It lacks something.
     """
-    from evalset.eval_config.run_needs import PlannedRun, refusal  # noqa: PLC0415 - as above
+    from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_problem_for, model_reachability  # noqa: PLC0415 - as above
 
     path, recorded = _environment(given)
@@ -159,20 +159,15 @@ def _planned(
         config=_criteria(given, path, recorded, chosen),
         models_lack=(model_reachability(config) or "") if scenarios and given.models == "auto" else "",
     )
-    if why := refusal(planned, _remedies(), partial(model_problem_for, config)):
-        raise UsageError(why)
-    return planned
-
-
-def _remedies() -> Remedies:
-    from evalset.eval_config.run_needs import Remedies  # noqa: PLC0415 - as above
-
-    return Remedies(
+    remedies = Remedies(
         answers="Name a recording with --environment, evaluate other cases with --case, generate responses with --unrecorded generate, or run the "
         "agent's real tools with --real-tools",
         models="Use --models real",
         criteria="Name a file of criteria with --config",
     )
+    if why := refusal(planned, remedies, partial(model_problem_for, config)):
+        raise UsageError(why)
+    return planned
 
 
 def _answering(run: PlannedRun) -> str:

@@ -94,6 +94,7 @@ def _exported(given: argparse.Namespace) -> Exported:
     from evalset.recorded.recording import unsure_in  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_recorded_set  # noqa: PLC0415 - as above
+    from simulator.agents import absolute_agent  # noqa: PLC0415 - as above
 
     environment = given.environment or recording_of(given.set)
     cases, recorded = read_recorded_set(given.set, environment)
@@ -109,7 +110,7 @@ def _exported(given: argparse.Namespace) -> Exported:
         environments=recorded,
         name=given.name or base_name(given.set),
         agents_dir=_agents_dir(given),
-        agent=_agent(given.agent),
+        agent=absolute_agent(given.agent) if given.agent else "",
         reviews=_reviews(given, chosen),
         root_agent=_root_agent(given.agent) if given.form == "dataset" else None,
         metrics=given.metrics,
@@ -168,13 +169,6 @@ def _agents_dir(given: argparse.Namespace) -> str:
     if not folder.is_dir():
         raise UsageError(f"--agents-dir: no such folder: {folder}")
     return str(folder) if _is_archive(given.out) else os.path.relpath(folder, given.out.absolute())
-
-
-def _agent(words: str) -> str:
-    """Return the words for an agent as they hold in any folder."""
-    from simulator.agents import absolute_agent  # noqa: PLC0415 - as above
-
-    return absolute_agent(words) if words else ""
 
 
 def _root_agent(words: str) -> BaseNode | None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from google.adk.evaluation.eval_case import EvalCase
 
@@ -83,7 +83,11 @@ def run_script(given: argparse.Namespace, progress: ProgressLine) -> int:
     waiting = waiting_case(unrecorded, said_in(turns), given.eval_id)
     if waiting is not None and all(turn.say is not None for turn in turns):
         script, losses = _to_complete(writer.path, waiting.eval_id, config, progress)
-    asks = partial(_asks, given.typed, progress, script.where) if given.typed.isatty() else None
+    asks = (
+        partial(TerminalAsks, typed=given.typed, progress=progress, where=script.where)
+        if given.typed.isatty()
+        else None
+    )
     played = _played(config, script, asks, given.record, progress)
     progress.clear()
     for problem in (*losses, *played.problems):
@@ -267,15 +271,6 @@ def _check(writer: EvalSetWriter, given: argparse.Namespace, *, may_wait: bool =
     waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
     if not given.replace and eval_id in taken - waiting:
         raise Ends(BAD_INPUT, f"--eval-id: {CaseTakenError(writer.path, eval_id)}. Replace it with --replace")
-
-
-def _asks(
-    typed: TextIO,
-    progress: ProgressLine,
-    where: Callable[[tuple[str | int, ...]], str],
-    simulation: Simulation,
-) -> Asks:
-    return TerminalAsks(simulation, typed, progress, where)
 
 
 def _played(

@@ -101,21 +101,16 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
 
 def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> Verification:
     """Verify in as many kernels as pay; in this process only where one would do, and the models need the network anyway."""
-    from evalset.verify.verify_workers import interpreter_for, workers_for  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.verify.verify_run import chosen_ids  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.verify.verify_workers import interpreter_for, workers_for  # noqa: PLC0415 - as above
 
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
-    workers = given.processes or workers_for(len(_chosen_ids(given)) * given.runs)
+    workers = given.processes or workers_for(len(chosen_ids(given.set, given.case)) * given.runs)
     if python is None and workers == 1 and given.models == "real":
         return _verified_by(given, criteria_from(given), progress, stop)
     with _kernels(python or Path(sys.executable), workers, given.models) as executor:
         criteria = criteria_from(given, executor, workers)
         return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
-
-
-def _chosen_ids(given: argparse.Namespace) -> list[str]:
-    from evalset.verify.verify_run import chosen_ids  # noqa: PLC0415 - `--help` waits for nothing
-
-    return chosen_ids(given.set, given.case)
 
 
 @contextmanager

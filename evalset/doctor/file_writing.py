@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from evalset.doctor.model import FileChange
+from evalset.doctor.model import Changes, FileChange
 from evalset.files.file_kinds import files_below
 from evalset.files.outline_cache import Identity, identity_of
 from evalset.files.set_writer import ChangedMeanwhileError, status_of
@@ -28,6 +29,12 @@ _ATTEMPTS = 5
 
 Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
 """Makes the changes of files that belong together; those that stay as they are are left out."""
+
+
+def changes_of(paths: Iterable[Path | str], plan: Planner, *, write: bool) -> Changes:
+    """Plan the changes of files and folders, and write them if wanted."""
+    make = partial(until_written, plan=plan) if write else plan
+    return Changes(files=tuple(each for group in groups(files_in(paths, [])) for each in make(group)))
 
 
 def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from evalset.doctor.byte_edits import Edit, RenameMember, apply
@@ -15,7 +16,7 @@ from evalset.doctor.examination import (
     examined,
 )
 from evalset.doctor.file_reading import Document, read
-from evalset.doctor.file_writing import files_in, groups, is_environment, read_content, until_written
+from evalset.doctor.file_writing import changes_of, is_environment, read_content
 from evalset.doctor.findings import JsonNode, Note, Notes
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.set_writer import ChangedMeanwhileError
@@ -36,12 +37,7 @@ def preview(
 ) -> Changes:
     """Show what `mend` would change; nothing is written. Arguments and errors are those of `mend`."""
     settings = Settings(KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
-    problems: list[str] = []
-    return Changes(
-        files=tuple(
-            each for group in groups(files_in(paths, problems)) for each in _planned(group, settings, codes)
-        )
-    )
+    return changes_of(paths, partial(_planned, settings=settings, codes=codes), write=False)
 
 
 def mend(
@@ -69,11 +65,7 @@ def mend(
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
     settings = Settings(KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
-    problems: list[str] = []
-    done: list[FileChange] = []
-    for group in groups(files_in(paths, problems)):
-        done.extend(until_written(group, lambda these: _planned(these, settings, codes)))
-    return Changes(files=tuple(done))
+    return changes_of(paths, partial(_planned, settings=settings, codes=codes), write=True)
 
 
 def content_of(file: Path) -> bytes | FileChange:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from evalset.doctor.byte_edits import Edit, Insert, Remove, RenameMember, Replac
 from evalset.doctor.case_checks import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.examination import old_turns
 from evalset.doctor.file_reading import read
-from evalset.doctor.file_writing import files_in, groups, until_written
+from evalset.doctor.file_writing import changes_of
 from evalset.doctor.findings import JsonNode, Notes
 from evalset.doctor.fixes import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
@@ -113,8 +114,7 @@ def preview_migration(
 ) -> Changes:  # fmt: skip
     """Show what `migrate` would change; nothing is written. Arguments and errors are those of `migrate`."""
     known = KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent)
-    found = groups(files_in(paths, []))
-    return Changes(files=tuple(each for group in found for each in _planned(group, migration, known)))
+    return changes_of(paths, partial(_planned, migration=migration, agents=known), write=False)
 
 
 def migrate(
@@ -137,10 +137,7 @@ def migrate(
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
     known = KnownAgents(Path(agents_dir) if agents_dir else None, agents, agent)
-    done: list[FileChange] = []
-    for group in groups(files_in(paths, [])):
-        done.extend(until_written(group, lambda these: _planned(these, migration, known)))
-    return Changes(files=tuple(done))
+    return changes_of(paths, partial(_planned, migration=migration, agents=known), write=True)
 
 
 def _planned(group: tuple[Path, ...], migration: Migration, agents: KnownAgents) -> tuple[FileChange, ...]:
