@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from evalset.doctor.model import Changes, FileChange
 from evalset.files.file_kinds import files_below
-from evalset.files.outline_cache import Identity, identity_of
+from evalset.files.set_outline import Identity, identity_of
 from evalset.files.set_writer import ChangedMeanwhileError, status_of
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import (

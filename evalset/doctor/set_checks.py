@@ -22,7 +22,7 @@ from evalset.doctor.byte_edits import Insert, RenameMember, Replace
 from evalset.doctor.findings import JsonNode, Notes, listed
 from evalset.doctor.model import Kind
 from evalset.errors import EvalSetError, first_flaw
-from evalset.files.case_text import loaded, set_json
+from evalset.files.case_text import convert_old_form, loaded, set_json
 from evalset.files.eval_names import (
     NAMELESS,
     base_name,
@@ -32,7 +32,6 @@ from evalset.files.eval_names import (
     usable_set_id,
 )
 from evalset.files.file_kinds import import_command, importable_document, is_dataset
-from evalset.files.legacy_format import convert_old_form
 from evalset.importing.import_files import trial_import
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING

@@ -15,10 +15,10 @@ from pydantic_core import from_json
 
 from evalset.editing.case_parts import Case, field, listed, text_of, turns_of
 from evalset.errors import EvalSetError
+from evalset.files.case_text import convert_old_form, set_json
 from evalset.files.json_splice import Layout
 from evalset.files.json_streams import JsonStream, Span
-from evalset.files.outline_cache import Identity, identity_of
-from evalset.files.set_outline import CASES, SET_ID, outline_of
+from evalset.files.set_outline import CASES, SET_ID, Identity, identity_of, outline_of
 from simulator.base.documents import open_file
 from simulator.base.garbage_pauses import collecting_seldom
 
@@ -128,9 +128,6 @@ def _read(path: Path) -> tuple[bytes, Identity]:
 def _converted(path: Path, text: bytes) -> bytes | None:
     if text.lstrip()[:1] not in {b"[", b"{"}:
         return None
-    from evalset.files.case_text import set_json  # noqa: PLC0415 - importing ADK's evaluation takes a second
-    from evalset.files.legacy_format import convert_old_form  # noqa: PLC0415 - as above
-
     with collecting_seldom():
         converted = convert_old_form(path, text)
         try:

@@ -31,9 +31,9 @@ from evalset.editing.sidecars import (
     reviews_text,
 )
 from evalset.errors import EvalSetError
+from evalset.files.case_text import keep_copy
 from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
-from evalset.files.legacy_format import keep_copy
-from evalset.files.outline_cache import Identity, identity_of
+from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recording import CaseNote, RecordedCase
 from evalset.recorded.recording_files import RecordedEnvironmentError, put_all
 from simulator.base.atomic_files import (

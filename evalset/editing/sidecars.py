@@ -24,9 +24,9 @@ from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import identity_at
 from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import REVIEWS_ENDING, reviews_path
+from evalset.files.file_kinds import REVIEW, own_document
 from evalset.files.json_streams import JsonStream, Span
-from evalset.files.outline_cache import Identity
-from evalset.files.own_formats import REVIEW, own_document
+from evalset.files.set_outline import Identity
 from evalset.recorded.recording import CaseNote, RecordedCase, lean
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,

@@ -16,7 +16,7 @@ from evalset.editing.opened_set import identity_at, opened_as
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_beside, open_reviews
 from evalset.errors import EvalSetError
-from evalset.files.outline_cache import Identity
+from evalset.files.set_outline import Identity
 from evalset.recorded.recording_files import sidecar_of
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value

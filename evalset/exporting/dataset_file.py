@@ -1,6 +1,7 @@
 """Writes cases as an evaluation dataset of Agent Platform, which `agents-cli eval generate` runs: a case for each turn of a golden.
 
-What `agents-cli eval grade` holds a trace against stands in the dataset too, and the metrics that read it are written beside it.
+The agents' instructions and tool declarations come along where they are loaded. What `agents-cli eval grade` holds a trace against stands in the dataset
+too, and the metrics that read it are written beside it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from google.adk.agents import LlmAgent
 from google.adk.evaluation.eval_case import (
     EvalCase,
     Invocation,
@@ -19,11 +21,12 @@ from google.adk.evaluation.eval_case import (
     get_all_tool_responses,
 )
 from google.adk.evaluation.eval_rubrics import Rubric
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, group_and_id, turn_id
 from evalset.exporting import golden_metrics
-from evalset.exporting.agent_cards import AgentCards
 from evalset.files.case_text import case_object
 from evalset.files.json_splice import Style
 from evalset.golden_trace.confirmations import without_confirmations
@@ -34,8 +37,70 @@ from evalset.recorded.stored_answers import NO_NOTES
 from evalset.recorded.tolerances import Tolerance
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.expressions import json_paths
+from simulator.runtime.adk.adk_private import all_below, is_steering
 from simulator.runtime.adk.codec import jsonable
+from simulator.runtime.turns.request_views import describe_tool
 from simulator.session.adk_event_fields import USER_AUTHOR
+
+
+class AgentCards(NamedTuple):
+    """The agents of a tree by their names, and in sentences what is not said of them."""
+
+    agents: dict[str, dict[str, Any]]
+    losses: tuple[str, ...] = ()
+
+
+def agent_cards(root: Any) -> AgentCards:
+    """Describe an agent that is loaded, and all that it reaches.
+
+    Args:
+        root: The root agent or workflow.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    losses: list[str] = []
+    for node in all_below(root):
+        name = str(getattr(node, "name", ""))
+        if isinstance(node, LlmAgent) and name not in found:
+            found[name] = _card(node, losses)
+    return AgentCards(found, tuple(losses))
+
+
+def _card(agent: LlmAgent, losses: list[str]) -> dict[str, Any]:
+    card: dict[str, Any] = {"agent_id": agent.name, "agent_type": "LlmAgent"}
+    if agent.description:
+        card["description"] = agent.description
+    instruction = getattr(agent, "instruction", "")
+    if isinstance(instruction, str):
+        card |= {"instruction": instruction} if instruction else {}
+    else:
+        losses.append(f"the instruction of the agent {agent.name!r} is made by code and is left out")
+    tools = [declared for tool in agent.tools if (declared := _declared(tool, agent, losses))]
+    if tools:
+        card["tools"] = [{"function_declarations": tools}]
+    below = [str(child.name) for child in agent.sub_agents]
+    return card | ({"sub_agents": below} if below else {})
+
+
+def _declared(tool: Any, agent: LlmAgent, losses: list[str]) -> dict[str, Any] | None:
+    as_tool = tool if isinstance(tool, BaseTool) else FunctionTool(tool) if callable(tool) else None
+    if as_tool is None:
+        losses.append(
+            f"the tools of {type(tool).__name__} of the agent {agent.name!r} are only known when it runs"
+        )
+        return None
+    if is_steering(as_tool):
+        return None
+    try:
+        declared = describe_tool(as_tool)
+    except Exception as error:  # noqa: BLE001 - a declaration is made by somebody's code
+        losses.append(f"the tool {as_tool.name!r} of the agent {agent.name!r} cannot be described: {error}")
+        return None
+    return {
+        "name": declared.name,
+        "description": declared.description,
+        "parameters_json_schema": jsonable(declared.parameters),
+    }
+
 
 METRICS = ("golden_trajectory", "golden_tool_responses", "golden_final_state")
 """The metrics, as `agents-cli eval grade` names them; each is a function of `golden_metrics`, without `golden_`."""

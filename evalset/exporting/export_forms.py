@@ -14,8 +14,7 @@ from google.adk.workflow import BaseNode
 
 from evalset.datasets.dataset_fields import ENDING
 from evalset.exporting.adk_test import adk_test
-from evalset.exporting.agent_cards import AgentCards, agent_cards
-from evalset.exporting.dataset_file import dataset_file, metric_files
+from evalset.exporting.dataset_file import AgentCards, agent_cards, dataset_file, metric_files
 from evalset.files.case_text import new_eval_set, set_json
 from evalset.files.eval_names import snake_case
 from evalset.golden_trace.scenarios import scenarios_text

@@ -1,12 +1,17 @@
 """Reads of an eval-set file what an append needs to know, and refuses a file that is none.
 
 The parser is pydantic's, which ADK's loader uses too: what is valid JSON here is valid JSON there. It reads every byte, but makes Python objects of the
-ids alone. A large file is read in parts, so that not all of its text is held.
+ids alone. A large file is read in parts, so that not all of its text is held; and what was read of a file is remembered, so that only the first append
+to a large one reads all of it.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -288,3 +293,56 @@ def _read(file: BinaryIO, start: int, stop: int | None = None) -> bytes:
 def _ids_in(file: BinaryIO, batch: _Batch) -> Iterator[str]:
     cases = _each_id.validate_json(b"[" + _read(file, batch.start, batch.stop) + b"]")
     return (case["eval_id"] for case in cases)
+
+
+_FILES = 16
+
+
+class Identity(NamedTuple):
+    """Tells one state of a file from another: a write changes it, save one of the same size in the same clock tick."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Return the identity that a file's status stands for."""
+    return Identity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+class KnownFiles:
+    """The outlines of the files used last; safe for threads.
+
+    A file is known as long as its identity is unchanged and it still reads the same around the place where the
+    next case goes.
+    """
+
+    def __init__(self, files: int = _FILES) -> None:
+        self._files = files
+        self._guard = threading.Lock()
+        self._known: OrderedDict[str, tuple[Identity, Outline]] = OrderedDict()
+
+    def outline(self, path: Path, identity: Identity, file: FileIO) -> Outline | None:
+        """Return the outline of a file; None where it is another one now."""
+        with self._guard:
+            known, outline = self._known.get(str(path), (None, None))
+        if outline is None or known != identity:
+            return None
+        wanted = outline.before + outline.tail
+        file.seek(outline.layout.insert_at - len(outline.before))
+        return outline if file.read(len(wanted) + 1) == wanted else None
+
+    def remember(self, path: Path, identity: Identity, outline: Outline) -> None:
+        """Keep the outline of a file, and forget the one that was kept longest if there are too many."""
+        with self._guard:
+            self._known[str(path)] = (identity, outline)
+            self._known.move_to_end(str(path))
+            while len(self._known) > self._files:
+                self._known.popitem(last=False)
+
+
+KNOWN_FILES = KnownFiles()
+"""What all writers of this process know."""

@@ -20,12 +20,20 @@ from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
 
 from evalset.errors import CaseTakenError, EvalSetError
-from evalset.files import outline_cache as known_files
-from evalset.files.case_text import case_object, new_eval_set, set_pieces
+from evalset.files.case_text import case_object, convert_old_form, keep_copy, new_eval_set, set_pieces
 from evalset.files.eval_names import flaw_of_eval_id, set_id_for
-from evalset.files.legacy_format import convert_old_form, keep_copy
-from evalset.files.outline_cache import Identity, KnownFiles, identity_of
-from evalset.files.set_outline import LARGE, EmptySetError, Insertion, Outline, outline_in_parts, outline_of
+from evalset.files.set_outline import (
+    KNOWN_FILES,
+    LARGE,
+    EmptySetError,
+    Identity,
+    Insertion,
+    KnownFiles,
+    Outline,
+    identity_of,
+    outline_in_parts,
+    outline_of,
+)
 from simulator.base.atomic_files import (
     Lock,
     LockTimeoutError,
@@ -175,7 +183,7 @@ class EvalSetWriter:
         replace: Replace = os.replace,
         lock: Lock = system_lock,
         lock_timeout: float = _LOCK_TIMEOUT,
-        known: KnownFiles = known_files.shared,
+        known: KnownFiles = KNOWN_FILES,
     ) -> None:
         given = path if eval_set_path is None else eval_set_path
         if given is None or (path is not None and eval_set_path is not None):

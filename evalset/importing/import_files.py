@@ -19,11 +19,10 @@ from google.adk.events.event import Event
 from pydantic import ValidationError
 
 from evalset.errors import ScenarioError, first_flaw
+from evalset.files.case_text import convert_old_cases
 from evalset.files.eval_names import base_name, case_digest, reviews_path
-from evalset.files.file_kinds import ARCHIVE_STARTS, are_of_session, is_dataset_case
+from evalset.files.file_kinds import ARCHIVE_STARTS, REVIEW, are_of_session, is_dataset_case
 from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
-from evalset.files.legacy_format import convert_old_cases
-from evalset.files.own_formats import REVIEW
 from evalset.golden_trace.scenarios import read_scenarios, scenario_case
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import base_name
-from evalset.files.own_formats import own_document
+from evalset.files.file_kinds import own_document
 from evalset.kept_runs.kept_run import (
     FORMAT,
     VERSION,

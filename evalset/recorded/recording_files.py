@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from evalset.errors import FileError, first_flaw
+from evalset.files.file_kinds import check_format
 from evalset.files.json_splice import Style
 from evalset.files.json_streams import NotUtf8Error, contains, head_of
-from evalset.files.outline_cache import Identity, identity_of
-from evalset.files.own_formats import check_format
+from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 from simulator.base.atomic_files import lock_path, sync_folder, system_lock, temporary_path, write_whole
 from simulator.base.documents import LIMITS, open_file, read_file

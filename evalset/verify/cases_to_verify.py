@@ -14,9 +14,8 @@ from pydantic import ValidationError
 
 from evalset.datasets.agent_projects import project_of
 from evalset.errors import RECORD_IT, EvalSetError, words_of_refusal
-from evalset.files.case_text import loaded
+from evalset.files.case_text import convert_old_form, loaded
 from evalset.files.eval_names import no_case
-from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset

@@ -21,8 +21,7 @@ from evalset.editing.set_saving import ChangedOnDiskError, Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
 from evalset.editing.sidecars import open_beside
 from evalset.errors import EvalSetError
-from evalset.exporting.agent_cards import AgentCards
-from evalset.exporting.dataset_file import dataset_file
+from evalset.exporting.dataset_file import AgentCards, dataset_file
 from evalset.files.case_text import case_json
 from evalset.files.json_splice import Style, find_layout
 from evalset.golden_trace.golden_steps import arguments_of

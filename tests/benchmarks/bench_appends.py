@@ -18,7 +18,7 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 
 from evalset import EvalSetWriter, case_json
 from evalset.files.case_text import new_eval_set, set_json
-from evalset.files.outline_cache import KnownFiles
+from evalset.files.set_outline import KnownFiles
 from tests.evalset.files.examples import AGENT, a_case, held_ids
 
 TURNS = 4

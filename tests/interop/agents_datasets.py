@@ -18,7 +18,7 @@ import pytest
 from google.adk.evaluation.eval_case import EvalCase
 
 from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases, import_cases, read_cases
-from evalset.exporting.agent_cards import agent_cards
+from evalset.exporting.dataset_file import agent_cards
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import read_environment, sidecar_of

@@ -15,7 +15,7 @@ from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import custom_metrics, option, starting_document
 from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal
-from evalset.files.outline_cache import Identity, identity_of
+from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import recording_of, sidecar_of
 from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, model_choice

@@ -23,7 +23,7 @@ from evalset.doctor import ExamineProgress, Migration, RenamedArgument, SetArgum
 from evalset.doctor.file_writing import read_content
 from evalset.files.case_text import loaded
 from evalset.files.file_kinds import holds_cases
-from evalset.files.outline_cache import KnownFiles
+from evalset.files.set_outline import KnownFiles
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
 from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
 from tests.evalset.doctor.examples import (

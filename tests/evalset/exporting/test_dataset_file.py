@@ -24,8 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset import Exported, export_cases, import_cases, read_cases
-from evalset.exporting.agent_cards import agent_cards
-from evalset.exporting.dataset_file import dataset_file
+from evalset.exporting.dataset_file import agent_cards, dataset_file
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.dataset_goldens import read_dataset
 from evalset.importing.gathered import ImportProblemError
