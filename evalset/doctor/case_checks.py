@@ -21,17 +21,6 @@ from simulator.environment.declared_tools import adk_refused
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 
 
-def confirmed_calls(recorded: JsonNode) -> frozenset[str]:
-    """Return the ids of the calls of a recorded case of which it is known what a person said."""
-    return frozenset(
-        call.text("id")
-        for turn in recorded.items("turns")
-        for name in ("calls", "rejected")
-        for call in turn.items(name)
-        if call.field("confirmed") is not None and call.text("id")
-    )
-
-
 def without_questions(turn: JsonNode, confirmed: frozenset[str]) -> list[Edit]:
     """Take out what `evalset.golden_trace.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
 
@@ -196,7 +185,13 @@ class RecordedEvidence:
     @cached_property
     def confirmed(self) -> frozenset[str]:
         """The ids of the calls to which a person's yes or no is recorded."""
-        return confirmed_calls(self._recorded)
+        return frozenset(
+            call.text("id")
+            for turn in self._recorded.items("turns")
+            for name in ("calls", "rejected")
+            for call in turn.items(name)
+            if call.field("confirmed") is not None and call.text("id")
+        )
 
     @cached_property
     def replied(self) -> frozenset[str]:

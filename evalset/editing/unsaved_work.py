@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import EditError
@@ -41,9 +41,6 @@ class _Kept(Value):
     reviews: str | None = None
 
 
-_KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
-
-
 class KeptWork(NamedTuple):
     """Unsaved work, written.
 
@@ -74,7 +71,7 @@ def kept_work(work: SetWork, texts: Mapping[str, str]) -> KeptWork | None:
         reviews=reviews,
     )
     # ASCII, as a text may hold half of a surrogate pair.
-    written = _KEPT.dump_python(kept, mode="json")
+    written = kept.model_dump(mode="json")
     if reviews is None:  # an earlier release reads what has no reviews
         del written["reviews"]
     body = json.dumps(written)

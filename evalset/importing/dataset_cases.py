@@ -411,21 +411,27 @@ def _restored_turn(
     update: dict[str, Any] = {}
     number = entry.own.get("turn", 0)
     number = number + 1 if isinstance(number, int) else 1
-    if "query" in edited:
-        missing.of(
-            eval_id, f"turn {number}: the user message was edited in the dataset, and is taken from there"
-        )
-        update["user_content"] = _query_of(entry)
-    if "reference" in edited:
-        missing.of(
-            eval_id, f"turn {number}: the reference was edited in the dataset, and is taken from there"
-        )
-        update["final_response"] = _reference(entry)
-    if "rubric_groups" in edited:
-        missing.of(
-            eval_id, f"turn {number}: the rubrics were edited in the dataset, and are taken from there"
-        )
-        update["rubrics"] = list(_rubrics(entry, lambda name: name not in of_case)) or None
+    parts: dict[str, tuple[str, str, Callable[[], Any]]] = {
+        "query": (
+            "user_content",
+            "the user message was edited in the dataset, and is",
+            lambda: _query_of(entry),
+        ),
+        "reference": (
+            "final_response",
+            "the reference was edited in the dataset, and is",
+            lambda: _reference(entry),
+        ),
+        "rubric_groups": (
+            "rubrics",
+            "the rubrics were edited in the dataset, and are",
+            lambda: list(_rubrics(entry, lambda name: name not in of_case)) or None,
+        ),
+    }
+    for part, (field, words, read) in parts.items():
+        if part in edited:
+            missing.of(eval_id, f"turn {number}: {words} taken from there")
+            update[field] = read()
     if "history" in edited:
         missing.of(
             eval_id,

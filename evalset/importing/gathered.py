@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from pydantic_core import from_json, to_json
@@ -282,16 +282,6 @@ class StoppedImportError(Exception):
     """Nobody wants any more of it; what was found by then is there."""
 
 
-class Keeper(Protocol):
-    """Keeps found cases, in memory or on the disk."""
-
-    def keep(self, found: FoundCase) -> None:
-        """Keep one more case."""
-
-    def keep_first(self, count: int) -> None:
-        """Forget all cases but the first, of those that were given to `keep`."""
-
-
 class FoundCases:
     """The found cases, kept in memory."""
 
@@ -341,7 +331,10 @@ class Harvest:
     """
 
     def __init__(
-        self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True, most_bytes: int | None = None
+        self,
+        keeper: FoundCases | Gathered,
+        goes_on: Callable[[int], bool] = lambda _: True,
+        most_bytes: int | None = None,
     ) -> None:
         self._keeper, self._goes_on = keeper, goes_on
         self._most_bytes, self._bytes = most_bytes, 0
