@@ -27,7 +27,6 @@ from app.forms.form_raw import (
     RawText,
     RawUnion,
     is_format,
-    is_set_by_typing,
 )
 from app.forms.form_reading import Path, name_in
 from app.forms.form_state import (
@@ -440,7 +439,7 @@ class FieldDrawer:
         for member, seed in zip(item.members, held.members, strict=True):
             if member.name == name:
                 place = replace(row, name=member_name(row.name, name), path=path)
-                is_sure = (member.required and seed.given) or is_set_by_typing(member, seed)
+                is_sure = member.required and seed.given
                 self.draw(member.field, seed.raw, place) if is_sure else self._optional(member, seed, place)
                 return
         others, rows = f"{row.name}:others", item.others or ANY_FIELDS
@@ -581,8 +580,6 @@ class FieldDrawer:
             )
             if member.required and held.given:
                 self._required(member, held, inside)
-            elif is_set_by_typing(member, held):
-                self._lacking(member, held, inside)
             else:
                 self._optional(member, held, inside)
         others = field.others if isinstance(field, ObjectField) else None
@@ -643,14 +640,6 @@ class FieldDrawer:
     def _line(self, name: str) -> DeltaGenerator:
         """Return a line of inputs with a button at its end, which stays beside them when one gets a message below it."""
         return st.container(horizontal=True, gap="xsmall", key=self._kept.key(f"field_line:{name}"))
-
-    def _lacking(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
-        """Draw a required field that the value lacks, and say so until something is typed."""
-        self.draw(member.field, held.raw, place)
-        with _place("xxsmall"):
-            is_given = self._kept.value(f"{place.name}:given")
-            if not is_given and collect(self._kept, place.name, member.field, held.raw) == held.raw:
-                problem_line("This field is required, and is not set.")
 
     def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
         name = f"{place.name}:given"

@@ -18,7 +18,6 @@ from app.forms.form_tree import (
     ChoiceField,
     ConstField,
     Field,
-    FormMember,
     JsonField,
     NullableField,
     NumberField,
@@ -168,12 +167,6 @@ def blank(field: Field) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind o
             return RawObject(members=tuple(members))
         case _:
             assert_never(field)
-
-
-def is_set_by_typing(member: FormMember, held: RawMember) -> bool:
-    """Return whether a required field that the value lacks is set by what is typed: its empty input is no value of it."""
-    empty = (RawText(text=""), RawChoice(index=None), RawJson(text=""))
-    return member.required and not held.given and held.raw in empty
 
 
 def _offered(field: Field) -> Raw:

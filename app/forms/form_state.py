@@ -24,7 +24,6 @@ from app.forms.form_raw import (
     RawText,
     RawUnion,
     blank,
-    is_set_by_typing,
 )
 from app.forms.form_reading import name_in
 from app.forms.form_tree import (
@@ -226,10 +225,7 @@ def _object(kept: KeptInputs, name: str, field: Field, seed: RawObject) -> Raw:
     for member, held in zip(fields, seed.members, strict=True):
         inner = member_name(name, member.name)
         raw = collect(kept, inner, member.field, held.raw)
-        given = kept.value(f"{inner}:given", held.given) or (
-            is_set_by_typing(member, held) and raw != held.raw
-        )
-        members.append(RawMember(given=bool(given), raw=raw))
+        members.append(RawMember(given=bool(kept.value(f"{inner}:given", held.given)), raw=raw))
     rows = (field.others if isinstance(field, ObjectField) else None) or ANY_FIELDS
     others = collect(kept, f"{name}:others", rows, seed.others)
     assert isinstance(others, (RawArray, RawJson))  # noqa: S101 - as `seed.others` is

@@ -22,7 +22,6 @@ from app.forms.form_raw import (
     RawObject,
     RawText,
     RawUnion,
-    is_set_by_typing,
 )
 from app.forms.form_state import AS_TEXT, BY_PAGE, member_name, rows_of
 from app.forms.form_tree import (
@@ -111,5 +110,5 @@ def _members(
         inner = member_name(name, member.name)
         if before.given != after.given:
             yield f"{inner}:given", after.given
-        if after.given or is_set_by_typing(member, after):
+        if after.given:
             yield from _moves(kept, inner, member.field, before.raw, after.raw)
