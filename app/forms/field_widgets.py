@@ -1,100 +1,83 @@
-"""Draws the inputs of a form, one kind of field after the other."""
+"""The kinds of field that hold one value. Each shows a value in an input, reads what the input holds now, and says what is wrong with that.
+
+A field begins with a value, its seed, or with `ABSENT` where it has none. A value that its input cannot hold, such as a text where a number
+belongs, is JSON in that place, so nothing of it is lost. What inputs hold is read whether they are drawn in this run or not.
+
+An input is called after the way to its field: `order.lines:0.qty`. A colon begins what is no field: `:null` and `:given` are
+switches, `:kind` chooses a variant, `:as_text` whether words are a text, where a person has chosen,
+`:rows` lists the rows of an array, `:others` are fields that no schema names. JSON by hand begins with `json:`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from types import MappingProxyType
-from typing import Literal, TypedDict, assert_never
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import streamlit as st
+from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
+from typing_extensions import override
 
-from app.forms.common_panel import badge
-from app.forms.common_panel import place as _place
-from app.forms.form_raw import (
-    NO_FIELDS,
-    Raw,
-    RawArray,
-    RawChoice,
-    RawConst,
-    RawFlag,
-    RawJson,
-    RawMember,
-    RawNullable,
-    RawObject,
-    RawText,
-    RawUnion,
-    is_format,
-)
-from app.forms.form_reading import Path, name_in
-from app.forms.form_state import (
-    AS_TEXT,
-    BY_PAGE,
-    collect,
-    column_kinds,
-    member_name,
-    read_open,
-    row_seed,
-    rows_of,
-    table_columns,
-    value_field,
-)
-from app.forms.form_tree import (
-    ANY_FIELDS,
-    ArrayField,
-    ChoiceField,
-    ConstField,
-    Field,
-    FormMember,
-    JsonField,
-    NullableField,
-    NumberField,
-    ObjectField,
-    TextField,
-    UnionField,
-)
+from app.forms.common_panel import badge, place
+from app.forms.form_reading import FieldProblem, Path
 from app.forms.safe_labels import Badge, literal, safe_label
-from app.forms.typed_in_language import example_date, in_words, number_in_words, read_amount
-from app.forms.typed_json import parse_number, reads_as, show_json
-from app.forms.value_shapes import name_problem
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.typed_in_language import (
+    LARGEST_WHOLE,
+    Typed,
+    example_date,
+    in_words,
+    is_amount,
+    number_in_words,
+    number_problem,
+    read_amount,
+    read_date,
+    read_number,
+    read_time,
+)
+from app.forms.typed_json import (
+    TypedJsonError,
+    parse_any,
+    parse_json,
+    parse_number,
+    reads_as,
+    show_json,
+    write_any,
+    write_json,
+)
+from app.forms.widget_store import KeptInputs
+from simulator.base.json_differences import ABSENT
+from simulator.base.json_values import same
 
 LONG = 60
 """A longer text gets an input of several lines."""
 _HELP = 300
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
 """What a calendar shows; other dates are typed."""
-_END = 0.25
-"""How wide the end of a table's row is, which removes it, beside a cell."""
-_SIMPLE = (RawText, RawFlag, RawChoice, RawConst)
+_AS_TEXT = ":as_text"
+"""Ends the name under which is kept whether words are a text, or what they look like, where a person has chosen."""
 
 
-@dataclass(frozen=True)
-class InputPlace:
+class InputPlace(NamedTuple):
     """The place of an input: its name, its way from the form's value, its label, and whether that is shown.
 
     Where `by_words` is set, a truth value is chosen by the words `true` and `false`: a switch is near that is no value. `kind` is what
-    the other cells of its column are.
+    the other cells of its column are, and `kinds` are those of the columns of a row.
     """
 
     name: str
     path: Path
-    label: str
+    label: str = ""
     shows_label: bool = True
     by_words: bool = False
     kind: str = ""
+    kinds: Mapping[str, str] = MappingProxyType({})
 
 
-class _Named(TypedDict):
-    label: str
-    help: str | None
-    label_visibility: Literal["visible", "collapsed"]
-
-
-class FieldDrawer:
-    """Draws the fields of one form; `notes` are the problems by the way to their field.
+class FormInputs:
+    """The inputs of a form while it is read or drawn; `problems` are what was found wrong, `notes` what is said of it below each field.
 
     Where it is `live`, the page is drawn anew with each input that is left; else with the next click. `marks` say of a field where
     its value comes from. `on_remove` is called with the way to a field that is to be removed; without it none can be.
@@ -103,552 +86,484 @@ class FieldDrawer:
     def __init__(
         self,
         kept: KeptInputs,
-        notes: Mapping[Path, Sequence[str]],
+        notes: Mapping[Path, Sequence[str]] = MappingProxyType({}),
         *,
         live: bool = False,
         marks: Mapping[Path, Badge] = MappingProxyType({}),
         on_remove: Callable[[Path], None] | None = None,
     ) -> None:
-        self._kept, self._on_remove = kept, on_remove
-        self._notes = notes
-        self._marks = marks
-        self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
+        self.kept, self.notes, self.marks, self.on_remove = kept, notes, marks, on_remove
+        self.on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
+        self.problems: list[FieldProblem] = []
 
-    def draw(self, field: Field, seed: Raw, place: InputPlace) -> None:
-        """Draw a field, which at first shows `seed`, and what is wrong with it."""
-        self._input(field, seed, place)
-        if place.path in self._marks:
-            badge(self._marks[place.path])
-        self._problems(place.path)
+    def refuse(self, path: Path, message: str, *, is_missing: bool = False) -> Any:
+        """Note what is wrong with a field, which has no value then."""
+        self.problems.append(FieldProblem(path=path, message=message, is_missing=is_missing))
+        return ABSENT
 
-    def _problems(self, path: Path) -> None:
-        for note in self._notes.get(path, ()):
+    def read(self, field: Field, seed: Any, at: InputPlace) -> Any:
+        """Return what a field's inputs hold; `ABSENT` where they say nothing usable."""
+        shown, seed = field.shown(seed)
+        return shown.read(self, seed, at)
+
+    def draw(self, field: Field, seed: Any, at: InputPlace) -> None:
+        """Draw a field with its mark, and what is wrong with it."""
+        shown, seed = field.shown(seed)
+        shown.draw(self, seed, at)
+        if at.path in self.marks:
+            badge(self.marks[at.path])
+        self.say(at.path)
+
+    def say(self, path: Path) -> None:
+        """Say what is wrong with a field."""
+        for note in self.notes.get(path, ()):
             problem_line(note)
 
-    def _input(self, field: Field, seed: Raw, place: InputPlace) -> None:
-        match seed:
-            case RawText() | RawFlag() | RawChoice() | RawConst():
-                self._simple(field, seed, place)
-            case RawJson():
-                self._json(f"json:{place.name}", seed, place, field)
-            case RawNullable():
-                self._nullable(field, seed, place)
-            case RawUnion():
-                self._union(field, seed, place)
-            case RawArray():
-                self._array(field, seed, place)
-            case RawObject():
-                self._object(field, seed, place)
-            case _:
-                assert_never(seed)
+    def line(self, name: str) -> DeltaGenerator:
+        """Return a line of inputs with a button at its end, which stays beside them when one gets a message below it."""
+        return st.container(horizontal=True, gap="xsmall", key=self.kept.key(f"field_line:{name}"))
 
-    def _simple(
-        self, field: Field, seed: RawText | RawFlag | RawChoice | RawConst, place: InputPlace
-    ) -> None:
-        match seed:
-            case RawText():
-                self._text(field, seed.text, place)
-            case RawFlag():
-                self._flag(field, seed, place)
-            case RawChoice():
-                self._choice(field, seed.index, place)
-            case RawConst():
-                value = field.value if isinstance(field, ConstField) else None
-                key = self._kept.key(place.name)
-                st.text_input(**_named(field, place), value=show_json(value), key=key, disabled=True)
-            case _:
-                assert_never(seed)
 
-    def _flag(self, field: Field, seed: RawFlag, place: InputPlace) -> None:
-        """Draw a truth value: as a switch beside its name, and where another switch is near, by its two words."""
-        key = self._kept.widget(place.name, seed.on)
-        if place.shows_label and not place.by_words:
-            st.toggle(**_named(field, place), key=key, on_change=self._on_change)
-        else:
-            st.radio(
-                **_named(field, place),
-                options=(True, False),
-                format_func=lambda on: "true" if on else "false",
-                horizontal=True,
-                key=key,
-                on_change=self._on_change,
+class _Named(TypedDict):
+    label: str
+    help: str | None
+    label_visibility: Literal["visible", "collapsed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field of a form; `default` is what it shows where it has no value.
+
+    Attributes:
+        kind: What it is called where its schema has no title.
+        beside: How the way to remove it stands beside it.
+        is_simple: Whether it is one input.
+    """
+
+    kind: ClassVar[str]
+    beside: ClassVar[Literal["line", "center", "top"]] = "line"
+    is_simple: ClassVar[bool] = True
+    title: str = ""
+    description: str = ""
+    default: Any = ABSENT
+
+    def fits(self, value: Any) -> bool:
+        """Return whether its inputs can hold a value."""
+        raise NotImplementedError
+
+    def misfits(self, value: Any) -> int:  # noqa: ARG002 - one value is as good as another
+        """Count what in a value that its inputs can hold does not look like it; 0 fits best."""
+        return 0
+
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        """Return the value that the inputs hold; `ABSENT` where they say nothing usable."""
+        raise NotImplementedError
+
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        """Draw the inputs."""
+        raise NotImplementedError
+
+    def shown(self, seed: Any) -> tuple[Field, Any]:
+        """Return the field that can show a value, and the value: JSON where this one cannot, and its default where there is none."""
+        if seed is not ABSENT:
+            return (self if self.fits(seed) else JsonField(description=self.description)), seed
+        return self, self.default if self.default is ABSENT or self.fits(self.default) else ABSENT
+
+    def named(self, at: InputPlace) -> _Named:
+        """Return what each input says of itself."""
+        return {
+            "label": at.label,
+            "help": self.help,
+            "label_visibility": "visible" if at.shows_label else "collapsed",
+        }
+
+    @property
+    def help(self) -> str | None:
+        """Its description, for a label."""
+        return safe_label(self.description, _HELP) if self.description else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextField(Field):
+    """A text; `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed."""
+
+    kind = "text"
+    is_long: bool = False
+    suggestions: tuple[str, ...] = ()
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def text(self, seed: Any) -> str:
+        """Return what the input holds at first."""
+        return "" if seed is ABSENT else str(seed)
+
+    def typed(self, kept: KeptInputs, seed: Any, name: str) -> Typed:
+        """Return what the input holds."""
+        return Typed(str(kept.value(name, self.text(seed)) or ""))
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        held = self.typed(form.kept, seed, at.name)
+        try:
+            return form.refuse(at.path, held.problem) if held.problem else self.value(held.text)
+        except ValueError as error:
+            return form.refuse(at.path, str(error), is_missing=not held.text.strip())
+
+    def value(self, text: str) -> JsonValue:
+        """Return the value of a text; raise ValueError where it is none."""
+        return text
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        named, kept, text = self.named(at), form.kept, self.text(seed)
+        if self.is_long or is_long(text):
+            st.text_area(**named, key=kept.widget(at.name, text), on_change=form.on_change)
+        elif self.suggestions:
+            now = str(kept.value(at.name, text) or "")
+            st.selectbox(
+                **named,
+                options=self.suggestions if now in {*self.suggestions, ""} else (now, *self.suggestions),
+                index=None,
+                format_func=literal,
+                key=kept.widget(at.name, text or None),
+                on_change=form.on_change,
+                accept_new_options=True,
+                placeholder="Choose or type a value",
             )
-
-    def _text(self, field: Field, text: str, place: InputPlace) -> None:
-        named = _named(field, place)
-        if isinstance(field, TextField) and field.format != "plain":
-            self._time(field, text, place)
-        elif isinstance(field, TextField) and field.suggestions and not is_long(text):
-            self._suggested(field, text, place)
-        elif (isinstance(field, TextField) and field.is_long) or is_long(text):
-            st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
         else:
-            key = self._kept.widget(place.name, text, str)
-            st.text_input(**named, key=key, on_change=self._on_change)
-            if isinstance(field, NumberField):
-                self._understood(field, text, place.name)
+            st.text_input(**named, key=kept.widget(at.name, text, str), on_change=form.on_change)
 
-    def _understood(self, field: NumberField, text: str, name: str) -> None:
-        """Say what a number is that was typed as the browser's language writes it."""
-        held = self._held(field, text, name)
-        with _place("xxsmall"):
-            if held.text != str(self._kept.value(name, text) or ""):
-                st.caption(number_in_words(held.text))
 
-    def _time(self, field: TextField, text: str, place: InputPlace) -> None:
-        """Draw a date or a time, and below it in words what was read. It is read and written as JSON does once it is left."""
-        example = example_date(self._kept.language)
-        line = self._line(f"{place.name}:date") if place.shows_label else st.container(horizontal=True)
-        with line:
+class _LanguageField(TextField):
+    """What is typed in the browser's language, as no input of a browser's own reads it: one for numbers makes 30000 of `300,00`."""
+
+    @override
+    def fits(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def typed(self, kept: KeptInputs, seed: Any, name: str) -> Typed:
+        """Return what the input holds, as JSON writes it; what it held at first is that already."""
+        text = str(kept.value(name, first := self.text(seed)) or "")
+        if not text.strip() or text == first:
+            return Typed(text)
+        read = self.reads(text, kept.language)
+        return Typed(read.text or text, read.problem)
+
+    def reads(self, text: str, language: str | None) -> Typed:
+        """Read a text in a language."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberField(_LanguageField):
+    """A number, or a whole number."""
+
+    kind = "number"
+    is_integer: bool = False
+
+    @override
+    def fits(self, value: Any) -> bool:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number and abs(value) <= LARGEST_WHOLE and not (self.is_integer and value != int(value))
+
+    @override
+    def text(self, seed: Any) -> str:
+        return "" if seed is ABSENT else write_json(int(seed) if self.is_integer else seed)
+
+    @override
+    def reads(self, text: str, language: str | None) -> Typed:
+        return read_amount(text, language)
+
+    @override
+    def value(self, text: str) -> JsonValue:
+        return read_number(text, is_whole=self.is_integer)
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        """Draw it, and below it what was typed as the browser's language writes it."""
+        super().draw(form, seed, at)
+        with place("xxsmall"):
+            held = self.typed(form.kept, seed, at.name).text
+            if held != str(form.kept.value(at.name, held) or ""):
+                st.caption(number_in_words(held))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeField(_LanguageField):
+    """A date, or a date with a time."""
+
+    format: Literal["date", "date-time"]
+
+    @override
+    def fits(self, value: Any) -> bool:
+        try:
+            return isinstance(value, str) and bool(self._parse(value))
+        except ValueError:
+            return False
+
+    def _parse(self, text: str) -> date:
+        return (date if self.format == "date" else datetime).fromisoformat(text)
+
+    @override
+    def reads(self, text: str, language: str | None) -> Typed:
+        return (read_date if self.format == "date" else read_time)(text, language)
+
+    @override
+    def value(self, text: str) -> JsonValue:
+        if not self.fits(text):
+            example = "2025-12-31" if self.format == "date" else "2025-12-31T09:30:00Z"
+            raise ValueError(f"enter a {self.format}, for example {example}")
+        return text
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        """Draw it, and below it in words what was read. It is read and written as JSON does once it is left."""
+        kept, example = form.kept, example_date(form.kept.language)
+        with form.line(f"{at.name}:date") if at.shows_label else st.container(horizontal=True):
             st.text_input(
-                **_named(field, place),
-                key=self._kept.widget(place.name, text),
+                **self.named(at),
+                key=kept.widget(at.name, self.text(seed)),
                 on_change=self._settle,
-                args=(field, text, place.name),
-                placeholder=example if field.format == "date" else f"{example} 09:30",
+                args=(kept, seed, at.name),
+                placeholder=example if self.format == "date" else f"{example} 09:30",
             )
-            held = self._held(field, text, place.name)
-            if field.format == "date":
-                self._calendar(field, held, place)
-        with _place("xxsmall"):
-            if not held.unread and (words := in_words(held.text)):
+            held = self.typed(kept, seed, at.name)
+            if self.format == "date":
+                self._calendar(kept, held, at.name)
+        with place("xxsmall"):
+            if not held.problem and (words := in_words(held.text)):
                 st.caption(words)
 
-    def _calendar(self, field: TextField, held: RawText, place: InputPlace) -> None:
+    def _calendar(self, kept: KeptInputs, held: Typed, name: str) -> None:
         """Draw the calendar of a date, which fills its input; it shows the date that was typed."""
-        key, is_date = self._kept.key(f"{place.name}:calendar"), is_format(field, held.text)
-        day = date.fromisoformat(held.text) if is_date and not held.unread else None
+        key = kept.key(f"{name}:calendar")
+        day = self._parse(held.text) if not held.problem and self.fits(held.text) else None
         st.session_state[key] = day if day is not None and _FIRST_DAY <= day <= _LAST_DAY else None
 
         def take() -> None:
             if (chosen := st.session_state[key]) is not None:
-                self._write_date(place.name, chosen.isoformat())
+                kept.put(name, chosen.isoformat())
 
-        with st.popover(
+        menu = st.popover(
             ":material/calendar_month:",
             type="tertiary",
             help="Open a calendar",
-            key=self._kept.key(f"{place.name}:calendar_menu"),
-        ):
-            st.date_input("Date", key=key, min_value=_FIRST_DAY, max_value=_LAST_DAY, on_change=take)
-
-    def _held(self, field: TextField | NumberField, text: str, name: str) -> RawText:
-        held = collect(self._kept, name, field, RawText(text=text))
-        return held if isinstance(held, RawText) else RawText(text=text)
-
-    def _settle(self, field: TextField, text: str, name: str) -> None:
-        """Write a date as JSON does, so that no one reads it in another language as another one."""
-        held = self._held(field, text, name)
-        if not held.unread:
-            self._write_date(name, held.text)
-
-    def _write_date(self, name: str, text: str) -> None:
-        self._kept.put(name, text)
-        self._kept.put(f"{name}{BY_PAGE}", text)
-
-    def _suggested(self, field: TextField, text: str, place: InputPlace) -> None:
-        now = str(self._kept.value(place.name, text) or "")
-        options = field.suggestions if now in field.suggestions or not now else (now, *field.suggestions)
-        st.selectbox(
-            **_named(field, place),
-            options=options,
-            index=None,
-            format_func=literal,
-            key=self._kept.widget(place.name, text or None),
-            on_change=self._on_change,
-            accept_new_options=True,
-            placeholder="Choose or type a value",
+            key=kept.key(f"{name}:calendar_menu"),
         )
+        menu.date_input("Date", key=key, min_value=_FIRST_DAY, max_value=_LAST_DAY, on_change=take)
 
-    def _choice(self, field: Field, index: int | None, place: InputPlace) -> None:
-        options = field.options if isinstance(field, ChoiceField) else ()
+    def _settle(self, kept: KeptInputs, seed: Any, name: str) -> None:
+        """Write a date as JSON does, so that no one reads it in another language as another one."""
+        held = self.typed(kept, seed, name)
+        if not held.problem:
+            kept.put(name, held.text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BooleanField(Field):
+    """True or false."""
+
+    kind, beside = "boolean", "center"
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        return bool(form.kept.value(at.name, seed is True))
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        """Draw it as a switch beside its name, and where another switch is near, by its two words."""
+        named, key = self.named(at), form.kept.widget(at.name, seed is True)
+        if at.shows_label and not at.by_words:
+            st.toggle(**named, key=key, on_change=form.on_change)
+        else:
+            st.radio(
+                **named,
+                options=(True, False),
+                format_func=lambda on: "true" if on else "false",
+                horizontal=True,
+                key=key,
+                on_change=form.on_change,
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceField(Field):
+    """One of several values."""
+
+    kind = "choice"
+    options: tuple[JsonValue, ...]
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return self._place(value) is not None
+
+    def _place(self, value: Any) -> int | None:
+        """Return the place of a value among the options; without a value that of the only one."""
+        if value is ABSENT:
+            return 0 if len(self.options) == 1 else None
+        return next((at for at, option in enumerate(self.options) if same(option, value)), None)
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        chosen = form.kept.value(at.name, self._place(seed))
+        if chosen is None or not 0 <= chosen < len(self.options):
+            return form.refuse(at.path, "choose one of the values", is_missing=True)
+        return self.options[chosen]
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        words = [literal(each) if isinstance(each, str) else show_json(each) for each in self.options]
         st.selectbox(
-            **_named(field, place),
-            options=range(len(options)),
+            **self.named(at),
+            options=range(len(words)),
             index=None,
-            format_func=lambda at: (
-                literal(option) if isinstance(option := options[at], str) else show_json(option)
-            ),
-            key=self._kept.widget(place.name, index),
-            on_change=self._on_change,
+            format_func=words.__getitem__,
+            key=form.kept.widget(at.name, self._place(seed)),
+            on_change=form.on_change,
             placeholder="Choose a value",
         )
 
-    def _json(self, name: str, seed: RawJson, place: InputPlace, field: Field | None) -> None:
-        shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
-        key, about = self._kept.widget(name, seed.text), _help(field) if field else None
-        if isinstance(field, JsonField) and field.is_open and not is_long(seed.text):
-            st.text_input(
-                place.label,
-                help=about,
-                label_visibility=shown,
-                key=key,
-                on_change="rerun",
-                placeholder="Text, number or JSON",
-            )
-            with _place():
-                read = collect(self._kept, place.name, field, seed)
-                if isinstance(read, RawJson):
-                    self._kind(read, name, place.kind)
+
+@dataclass(frozen=True, kw_only=True)
+class ConstField(Field):
+    """The one value that may stand here."""
+
+    kind = "const"
+    value: JsonValue
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return same(self.value, value)
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        return self.value
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        key = form.kept.key(at.name)
+        st.text_input(**self.named(at), value=show_json(self.value), key=key, disabled=True)
+
+
+class TypedWords(NamedTuple):
+    """JSON as it was typed.
+
+    Words that are a text (`is_text`) are one, also where they look like a number; `problem` says how to write the number that they may
+    mean. Where nothing but the typed words says what they are (`is_free`), the other cells of their column do.
+    """
+
+    text: str
+    problem: str = ""
+    is_text: bool = False
+    is_free: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What they are read as; empty where that is open."""
+        return "" if self.problem else reads_as(self.text, is_text=self.is_text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonField(Field):
+    """Any JSON, written by hand; `blank` is what an empty field starts with. `is_open`: nobody has said what it holds, so words need no quotes."""
+
+    kind, is_simple = "json", False
+    blank: str = ""
+    is_open: bool = False
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return True
+
+    @override
+    def misfits(self, value: Any) -> int:
+        return 1
+
+    def _words(self, seed: Any) -> TypedWords:
+        """Return what the input holds at first."""
+        if seed is ABSENT or not self.is_open:
+            return TypedWords(self.blank if seed is ABSENT else write_json(seed))
+        text = write_any(seed)
+        return TypedWords(text, is_text=text == seed and reads_as(text) != "text")
+
+    def typed(self, kept: KeptInputs, seed: Any, name: str, column: str = "") -> TypedWords:
+        """Return what the input holds; what was a text or a number stays one, unless a person has chosen. `column` is what other cells are."""
+        name, first = f"json:{name}", self._words(seed)
+        text = str(kept.value(name, first.text) or "")
+        if not self.is_open:
+            return TypedWords(text)
+        chosen = kept.value(f"{name}{_AS_TEXT}")
+        if chosen or (chosen is None and (not text.strip() or text == first.text)):
+            is_words = reads_as(text) != "text" == reads_as(text, is_text=True)
+            return TypedWords(text, is_text=is_words and bool(chosen or first.is_text))
+        kind = "number" if chosen is False else first.kind
+        is_free = kind not in {"text", "number"}
+        read = _read_open(text, kept.language, column if is_free else kind, is_free=is_free)
+        number = None if chosen is None or read.problem else parse_number(read.text)
+        return read if number is None else TypedWords(write_json(number))
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        held = self.typed(form.kept, seed, at.name, at.kind)
+        try:
+            return parse_any(held.text, is_text=held.is_text) if self.is_open else parse_json(held.text)
+        except TypedJsonError as error:
+            is_missing = not held.text.strip()
+            words = "enter a text, a number or JSON" if self.is_open and is_missing else str(error)
+            return form.refuse(at.path, words, is_missing=is_missing)
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        named, text = self.named(at), self._words(seed).text
+        key = form.kept.widget(f"json:{at.name}", text)
+        if self.is_open and not is_long(text):
+            st.text_input(**named, key=key, on_change="rerun", placeholder="Text, number or JSON")
+            with place():
+                self._say(form.kept, seed, at)
         else:
-            st.text_area(
-                f"{place.label} (JSON)",
-                help=about,
-                label_visibility=shown,
-                key=key,
-                height="content",
-                on_change=self._on_change,
-            )
+            named["label"] = f"{at.label} (JSON)"
+            st.text_area(**named, key=key, height="content", on_change=form.on_change)
 
-    def _kind(self, read: RawJson, name: str, column: str) -> None:
-        """Say what words are that could be something else, with the way to make them that; `column` is what its other cells are."""
-        language, typed = self._kept.language, str(self._kept.value(name, read.text))
-        if read.is_free:
-            read = read_open(read.text, language, column, is_free=True)
-        if read.unread:
-            problem_line(f"Kept as text: {read.unread}.")
+    def _say(self, kept: KeptInputs, seed: Any, at: InputPlace) -> None:
+        """Say what words are that could be something else, with the way to make them that."""
+        read, name = self.typed(kept, seed, at.name, at.kind), f"json:{at.name}"
+        typed = str(kept.value(name, read.text))
+        if read.problem:
+            problem_line(f"Kept as text: {read.problem}.")
         kind = reads_as(read.text, is_text=read.is_text)
-        number = parse_number(read_amount(read.text, language).text)
-        looks = "number" if number is not None else "" if read.unread else reads_as(read.text)
-        ways = [
-            way
-            for way in ("text", looks)
-            if kind and way and (way != kind or (read.unread and way == "text"))
-        ]
-        if ways:
-            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                more = "" if typed == read.text else f": {number_in_words(read.text)}"
-                st.caption(f"{kind.capitalize()}{more}", width="content")
-                for way in ways:
-                    st.button(
-                        f"Use as {way}",
-                        key=self._kept.key(f"{name}:use_as_{way.split()[0]}"),
-                        type="tertiary",
-                        on_click=self._kept.put,
-                        args=(f"{name}{AS_TEXT}", way == "text"),
-                    )
-
-    def _nullable(self, field: Field, seed: RawNullable, place: InputPlace) -> None:
-        inner = field.inner if isinstance(field, NullableField) else field
-        name = f"{place.name}:null"
-        is_null = bool(self._kept.value(name, seed.is_null))
-        with st.container(horizontal=isinstance(seed.raw, _SIMPLE), vertical_alignment="bottom"):
-            if is_null:
-                key = self._kept.key(f"{place.name}:nothing")
-                st.text_input(**_named(field, place), value="null", key=key, disabled=True)
-            else:
-                with st.container():
-                    self._input(inner, seed.raw, place)
-            st.checkbox("null", key=self._kept.widget(name, seed.is_null))
-
-    def _union(self, field: Field, seed: RawUnion, place: InputPlace) -> None:
-        variants = field.variants if isinstance(field, UnionField) else ()
-        name = f"{place.name}:kind"
-        chosen = int(self._kept.value(name, seed.chosen) or 0)
-        with st.container(border=True):
-            st.selectbox(
-                **_named(field, place),
-                options=range(len(variants)),
-                format_func=lambda at: literal(variants[at].title) or f"{at + 1}: {variants[at].kind}",
-                key=self._kept.widget(name, seed.chosen),
-            )
-            inside = InputPlace(f"{place.name}:v{chosen}", place.path, place.label, shows_label=False)
-            self._input(variants[chosen], seed.variants[chosen], inside)
-
-    def _array(self, field: Field, seed: RawArray, place: InputPlace) -> None:
-        rows = rows_of(self._kept, place.name, seed)
-        held = collect(self._kept, place.name, field, seed)
-        columns = table_columns(field, held)
-        with st.container(border=True, gap="small"):
-            self._heading(field, place, f"{len(rows)}")
-            if columns is None:
-                self._rows(field, seed, place, rows)
-            else:
-                self._table(field, seed, place, {name: column_kinds(held).get(name, "") for name in columns})
-            with st.container(horizontal=True, gap="xsmall"):
+        number = parse_number(read_amount(read.text, kept.language).text)
+        looks = "number" if number is not None else "" if read.problem else reads_as(read.text)
+        wanted = [way for way in ("text", looks) if way and (way != kind or (read.problem and way == "text"))]
+        if not (kind and wanted):
+            return
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            more = "" if typed == read.text else f": {number_in_words(read.text)}"
+            st.caption(f"{kind.capitalize()}{more}", width="content")
+            for way in wanted:
                 st.button(
-                    "Add row",
-                    key=self._kept.key(f"{place.name}:add"),
-                    icon=":material/add:",
-                    on_click=self._add_like_above,
-                    args=(field, seed, place.name),
+                    f"Use as {way}",
+                    key=kept.key(f"{name}:use_as_{way.split()[0]}"),
+                    type="tertiary",
+                    on_click=kept.put,
+                    args=(f"{name}{_AS_TEXT}", way == "text"),
                 )
-                if columns is not None:
-                    self._column_menu(field, seed, place.name, columns)
 
-    def _rows(self, field: Field, seed: RawArray, place: InputPlace, rows: list[int]) -> None:
-        """Draw each row with its inputs below each other."""
-        item = field.item if isinstance(field, ArrayField) else field
-        for at, row in enumerate(rows):
-            inside = InputPlace(
-                f"{place.name}:{row}", (*place.path, at), f"{place.label} {at + 1}", shows_label=False
-            )
-            held = row_seed(field, seed, row)
-            with st.container(horizontal=True, vertical_alignment="top"):
-                with st.container(border=isinstance(held, RawObject)):
-                    self.draw(item, held, inside)
-                self._remove_button("row", place.name, rows, row)
 
-    def _table(self, field: Field, seed: RawArray, place: InputPlace, columns: Mapping[str, str]) -> None:
-        """Draw a row of cells for each object of a list; `columns` have what their cells are, where no schema says it."""
-        rows, widths = rows_of(self._kept, place.name, seed), [*[1.0] * len(columns), _END]
-        if not columns:
-            st.caption("No columns yet.")
-            for at, row in enumerate(rows):
-                with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                    st.caption(f"Row {at + 1}", width="content")
-                    self._remove_button("row", place.name, rows, row)
-            return
-        with st.container(key=self._kept.key(f"open_table:{place.name}"), gap="xsmall"):
-            for name, cell in zip(columns, st.columns(widths, gap="xsmall"), strict=False):
-                with cell.container(horizontal=True, gap="xsmall", wrap=False, vertical_alignment="center"):
-                    self._column_head(field, seed, place.name, name)
-            for at, row in enumerate(rows):
-                held, path = row_seed(field, seed, row), (*place.path, at)
-                *cells, end = st.columns(widths, gap="xsmall")
-                for (name, kind), cell in zip(columns.items(), cells, strict=True):
-                    label = f"{safe_label(name)} {at + 1}"
-                    inside = InputPlace(f"{place.name}:{row}", path, label, shows_label=False, kind=kind)
-                    with cell:
-                        self._cell(field, held, name, inside)
-                with end:
-                    self._remove_button("row", place.name, rows, row)
-                self._problems(path)
-
-    def _column_head(self, field: Field, seed: RawArray, array: str, name: str) -> None:
-        """Draw a column's name, and the way to remove one that is not declared."""
-        st.text(literal(name))
-        item = field.item if isinstance(field, ArrayField) else field
-        if isinstance(item, ObjectField) and name in {member.name for member in item.members}:
-            return
-        st.button(
-            ":material/close:",
-            key=self._kept.key(f"{array}:drop:{slug(name)}"),
-            type="tertiary",
-            help=f"Remove column {safe_label(name)}",
-            on_click=self._drop_column,
-            args=(field, seed, array, name),
-        )
-
-    def _cell(self, field: Field, held: Raw, name: str, row: InputPlace) -> None:
-        """Draw the input of one column in a row; where the row has no such field, the way to add it."""
-        item = field.item if isinstance(field, ArrayField) else field
-        if not (isinstance(item, ObjectField) and isinstance(held, RawObject)):
-            return
-        path = (*row.path, name)
-        for member, seed in zip(item.members, held.members, strict=True):
-            if member.name == name:
-                place = replace(row, name=member_name(row.name, name), path=path)
-                is_sure = member.required and seed.given
-                self.draw(member.field, seed.raw, place) if is_sure else self._optional(member, seed, place)
-                return
-        others, rows = f"{row.name}:others", item.others or ANY_FIELDS
-        for number, cell in self._others_of(rows, held.others, others):
-            if name_in(collect(self._kept, f"{others}:{number}", rows.item, cell)) == name:
-                value = member_name(f"{others}:{number}", "value")
-                if isinstance(cell, RawObject):
-                    self.draw(value_field(rows), cell.members[1].raw, replace(row, name=value, path=path))
-                return
-        st.button(
-            ":material/add:",
-            key=self._kept.key(f"{others}:add:{slug(name)}"),
-            type="tertiary",
-            help=f"Add {safe_label(name)} to this row",
-            on_click=self._add_named,
-            args=(held.others, others, name),
-        )
-
-    def _others_of(self, field: ArrayField, seed: Raw, array: str) -> list[tuple[int, Raw]]:
-        """Return the fields of an object that no schema names, each with its number and what it holds at first."""
-        rows = seed if isinstance(seed, RawArray) else NO_FIELDS
-        return [(row, row_seed(field, rows, row)) for row in rows_of(self._kept, array, rows)]
-
-    def _column_menu(self, field: Field, seed: RawArray, array: str, columns: Sequence[str]) -> None:
-        """Draw the way to add a column; the menu closes when it has one more."""
-        name, tried = f"{array}:column", f"{array}:column_tried"
-        menu = st.popover(
-            "Add column",
-            icon=":material/add:",
-            type="tertiary",
-            key=self._kept.key(f"{array}:column_menu{len(columns)}"),
-        )
-        with (
-            menu,
-            st.form(self._kept.key(f"{array}:column_form"), border=False),
-        ):  # Enter in the field adds it
-            st.text_input("Column name", key=self._kept.widget(name, ""))
-            with _place():
-                wrong = name_problem(str(self._kept.value(name) or ""), columns)
-                if wrong and self._kept.value(tried):
-                    problem_line(wrong)
-            st.form_submit_button(
-                "Add column",
-                key=self._kept.key(f"{array}:column_add"),
-                icon=":material/add:",
-                on_click=self._add_column,
-                args=(field, seed, array, columns),
-            )
-
-    def _add_column(self, field: Field, seed: RawArray, array: str, columns: Sequence[str]) -> None:
-        name = str(self._kept.value(f"{array}:column") or "").strip()
-        wrong = bool(name_problem(name, columns))
-        self._kept.put(f"{array}:column_tried", wrong)
-        if wrong:
-            return
-        self._kept.put(f"{array}:column", "")
-        if not rows_of(self._kept, array, seed):
-            self._add_row(seed, array)
-        for row in rows_of(self._kept, array, seed):
-            held = row_seed(field, seed, row)
-            others = held.others if isinstance(held, RawObject) else NO_FIELDS
-            self._add_named(others, f"{array}:{row}:others", name)
-
-    def _drop_column(self, field: Field, seed: RawArray, array: str, name: str) -> None:
-        item = field.item if isinstance(field, ArrayField) else field
-        rows = (item.others if isinstance(item, ObjectField) else None) or ANY_FIELDS
-        for row in rows_of(self._kept, array, seed):
-            held, others = row_seed(field, seed, row), f"{array}:{row}:others"
-            cells = self._others_of(rows, held.others if isinstance(held, RawObject) else NO_FIELDS, others)
-            named = {
-                number: name_in(collect(self._kept, f"{others}:{number}", rows.item, cell))
-                for number, cell in cells
-            }
-            self._kept.put(f"{others}:rows", [number for number, known in named.items() if known != name])
-
-    def _add_named(self, seed: Raw, others: str, name: str) -> None:
-        """Add a field with a name to an object, whose further fields were `seed` at first."""
-        rows = seed if isinstance(seed, RawArray) else NO_FIELDS
-        row = self._next(rows, others)
-        self._add_row(rows, others)
-        self._kept.put(member_name(f"{others}:{row}", "name"), name)
-
-    def _remove_button(self, what: str, array: str, rows: list[int], row: int) -> None:
-        st.button(
-            ":material/close:",
-            key=self._kept.key(f"{array}:{row}:remove"),
-            type="tertiary",
-            help=f"Remove this {what}",
-            on_click=self._kept.put,
-            args=(f"{array}:rows", [other for other in rows if other != row]),
-        )
-
-    def _add_like_above(self, field: Field, seed: RawArray, array: str) -> None:
-        """Add a row; where no schema names its fields, they have the names that those of the other rows have."""
-        rows = collect(self._kept, array, field, seed)
-        found = [
-            row.others
-            for row in (rows.items if isinstance(rows, RawArray) else ())
-            if isinstance(row, RawObject)
-        ]
-        names = [name_in(other) for others in found if isinstance(others, RawArray) for other in others.items]
-        inside = f"{array}:{self._next(seed, array)}:others"
-        self._add_row(seed, array)
-        for name in dict.fromkeys(names):
-            self._add_named(NO_FIELDS, inside, name)
-
-    def _next(self, seed: RawArray, array: str) -> int:
-        """Return the number of the next row of an array that held `seed` at first."""
-        return int(self._kept.value(f"{array}:next", len(seed.items)))
-
-    def _add_row(self, seed: RawArray, array: str) -> None:
-        row = self._next(seed, array)
-        self._kept.put(f"{array}:rows", [*rows_of(self._kept, array, seed), row])
-        self._kept.put(f"{array}:next", row + 1)
-
-    def _heading(self, field: Field, place: InputPlace, count: str = "") -> None:
-        if place.shows_label:
-            words = f"**{place.label}**" + (f" :gray-badge[{count}]" if count else "")
-            st.markdown(words, help=_help(field))
-
-    def _object(self, field: Field, seed: RawObject, place: InputPlace) -> None:
-        if not (place.path and place.shows_label):
-            self._members(field, seed, place)
-            return
-        with st.container(border=True, gap="small"):
-            self._heading(field, place)
-            if not seed.members and not self._kept.value(
-                f"{place.name}:others:rows", seed.others != NO_FIELDS
-            ):
-                st.caption("No fields yet.")
-            self._members(field, seed, place)
-
-    def _members(self, field: Field, seed: RawObject, place: InputPlace) -> None:
-        members = field.members if isinstance(field, ObjectField) else ()
-        for member, held in zip(members, seed.members, strict=True):
-            inside = InputPlace(
-                member_name(place.name, member.name), (*place.path, member.name), safe_label(member.name)
-            )
-            if member.required and held.given:
-                self._required(member, held, inside)
-            else:
-                self._optional(member, held, inside)
-        others = field.others if isinstance(field, ObjectField) else None
-        if isinstance(seed.others, RawJson):
-            label = InputPlace(place.name, place.path, "Other fields")
-            self._json(f"json:{place.name}:others", seed.others, label, None)
-        elif others or seed.others.items:
-            self._others(others or ANY_FIELDS, seed.others, place)
-
-    def _others(self, field: ArrayField, seed: RawArray, place: InputPlace) -> None:
-        """Draw fields that no schema names: of each its name and its value."""
-        array = f"{place.name}:others"
-        rows = rows_of(self._kept, array, seed)
-        for at, row in enumerate(rows):
-            with self._line(f"{array}:{row}"):
-                self._other(field, row_seed(field, seed, row), f"{array}:{row}", (*place.path, "", at))
-                self._remove_button("field", array, rows, row)
-        if self._on_remove is not None:  # where fields can be removed, "Add field" stands below the form
-            return
-        st.button(
-            "Add name and value",
-            key=self._kept.key(f"{array}:add"),
-            icon=":material/add:",
-            type="tertiary",
-            on_click=self._add_row,
-            args=(seed, array),
-        )
-
-    def _other(self, field: ArrayField, seed: Raw, name: str, path: Path) -> None:
-        item = field.item
-        if not (isinstance(item, ObjectField) and isinstance(seed, RawObject)):
-            return
-        for member, held in zip(item.members, seed.members, strict=True):
-            with st.container():
-                inside = member_name(name, member.name)
-                if member.name == "name":
-                    self.draw(member.field, held.raw, InputPlace(inside, path, "Field name"))
-                else:
-                    named = name_in(collect(self._kept, name, item, seed))
-                    self.draw(member.field, held.raw, InputPlace(inside, (*path[:-2], named), "Value"))
-
-    def _required(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
-        if self._on_remove is None:
-            self.draw(member.field, held.raw, place)
-            return
-        is_below_label = isinstance(held.raw, (RawText, RawChoice, RawConst, RawJson))
-        alignment: Literal["center", "top"] = "center" if isinstance(held.raw, RawFlag) else "top"
-        beside = (
-            None
-            if is_below_label
-            else st.container(horizontal=True, gap="xsmall", vertical_alignment=alignment)
-        )
-        with beside or self._line(place.name):
-            with st.container():
-                self.draw(member.field, held.raw, place)
-            remove_button(self._kept.key(f"{place.name}:drop"), place.label, self._on_remove, place.path)
-
-    def _line(self, name: str) -> DeltaGenerator:
-        """Return a line of inputs with a button at its end, which stays beside them when one gets a message below it."""
-        return st.container(horizontal=True, gap="xsmall", key=self._kept.key(f"field_line:{name}"))
-
-    def _optional(self, member: FormMember, held: RawMember, place: InputPlace) -> None:
-        name = f"{place.name}:given"
-        given = bool(self._kept.value(name, held.given))
-        with st.container(gap="xxsmall"):
-            st.toggle(f"Include {place.label}", key=self._kept.widget(name, held.given))
-            with _place("xxsmall"):
-                if given:
-                    self.draw(member.field, held.raw, replace(place, by_words=True))
+def _read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> TypedWords:
+    """Read words of which no schema says what they are: as a text or a number, where that is their `kind`, else as they look."""
+    problem = "" if kind == "text" else number_problem(text, locale)
+    if kind == "number" and not problem:
+        text = read_amount(text, locale).text
+    if kind != "text" and is_amount(text) and not problem:
+        problem = "a number is written with a point, for example 1250.50"
+    is_text = kind == "text" and reads_as(text) in {"number", ""} and reads_as(text, is_text=True) == "text"
+    return TypedWords(text, problem, is_text or bool(problem), is_free)
 
 
 def is_long(text: str) -> bool:
@@ -658,14 +573,12 @@ def is_long(text: str) -> bool:
 
 def remove_button(key: str, label: str, on_remove: Callable[[Path], None], path: Path) -> None:
     """Draw the way to remove a field; `label` is its name, safe in a label."""
-    st.button(
-        ":material/close:",
-        key=key,
-        type="tertiary",
-        help=f"Remove {label}",
-        on_click=on_remove,
-        args=(path,),
-    )
+    close_button(key, f"Remove {label}", on_remove, path)
+
+
+def close_button(key: str, words: str, on_click: Callable[..., None], *args: Any) -> None:
+    """Draw a cross that takes something away."""
+    st.button(":material/close:", key=key, type="tertiary", help=words, on_click=on_click, args=args)
 
 
 def problem_line(text: str) -> None:
@@ -673,15 +586,3 @@ def problem_line(text: str) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.badge("Fix", icon=":material/error:", color="red")
         st.text(literal(text))
-
-
-def _named(field: Field, place: InputPlace) -> _Named:
-    return {
-        "label": place.label,
-        "help": _help(field),
-        "label_visibility": "visible" if place.shows_label else "collapsed",
-    }
-
-
-def _help(field: Field) -> str | None:
-    return safe_label(field.description, _HELP) if field.description else None

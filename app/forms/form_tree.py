@@ -1,13 +1,22 @@
-"""Turns a JSON schema into the fields of a form: a tree of frozen values that knows no screen."""
+"""Turns a JSON schema into the fields of a form."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any
 
-from pydantic import Field as Described
-from pydantic import JsonValue
-
-from simulator.base.frozen_value import Value
+from app.forms.field_group_widgets import ArrayField, FormMember, NullableField, ObjectField, UnionField
+from app.forms.field_widgets import (
+    BooleanField,
+    ChoiceField,
+    ConstField,
+    Field,
+    JsonField,
+    NumberField,
+    TextField,
+    TimeField,
+)
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.docstring_fields import choices_in
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
@@ -20,128 +29,6 @@ _DEEP = 2
 
 _LONG_TEXT = 120
 _LONG_NAMES = ("body", "comment", "content", "description", "message", "note", "reason", "summary", "text")
-
-
-class _Field(Value):
-    title: str = ""
-    description: str = ""
-    default: JsonValue = None
-    has_default: bool = False
-
-
-class TextField(_Field):
-    """A text; `format` is the schema's, where the form has an input of its own for it.
-
-    `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed.
-    """
-
-    kind: Literal["text"] = "text"
-    format: Literal["plain", "date", "date-time"] = "plain"
-    is_long: bool = False
-    suggestions: tuple[str, ...] = ()
-
-
-class NumberField(_Field):
-    """A number, or a whole number."""
-
-    kind: Literal["number"] = "number"
-    is_integer: bool = False
-
-
-class BooleanField(_Field):
-    """True or false."""
-
-    kind: Literal["boolean"] = "boolean"
-
-
-class ChoiceField(_Field):
-    """One of several values."""
-
-    kind: Literal["choice"] = "choice"
-    options: tuple[JsonValue, ...]
-
-
-class ConstField(_Field):
-    """The one value that may stand here."""
-
-    kind: Literal["const"] = "const"
-    value: JsonValue
-
-
-class JsonField(_Field):
-    """Any JSON, written by hand; `blank` is what an empty field starts with. `is_open`: nobody has said what it holds, so words need no quotes."""
-
-    kind: Literal["json"] = "json"
-    blank: str = ""
-    is_open: bool = False
-
-
-class NullableField(_Field):
-    """Something, or null."""
-
-    kind: Literal["nullable"] = "nullable"
-    inner: Field
-
-
-class UnionField(_Field):
-    """One of several kinds of value."""
-
-    kind: Literal["union"] = "union"
-    variants: tuple[Field, ...]
-
-
-class ArrayField(_Field):
-    """Any number of values of one kind."""
-
-    kind: Literal["array"] = "array"
-    item: Field
-    least: int = 0
-
-
-class FormMember(Value):
-    """A member of an object in a form: a field with its name."""
-
-    name: str
-    field: Field
-    required: bool
-
-
-class ObjectField(_Field):
-    """Named fields; `others` holds further ones, each a row of its name and its value, where the schema invites them."""
-
-    kind: Literal["object"] = "object"
-    members: tuple[FormMember, ...]
-    others: ArrayField | None = None
-
-
-Field: TypeAlias = Annotated[
-    TextField
-    | NumberField
-    | BooleanField
-    | ChoiceField
-    | ConstField
-    | JsonField
-    | NullableField
-    | UnionField
-    | ArrayField
-    | ObjectField,
-    Described(discriminator="kind"),
-]
-
-_SIMPLE = (TextField, NumberField, BooleanField, ChoiceField, ConstField, JsonField)
-
-for _model in (NullableField, UnionField, ArrayField, FormMember, ObjectField):
-    _model.model_rebuild()
-
-
-def named_rows(value: Field) -> ArrayField:
-    """Return the rows of fields that no schema names: each has a name, and a value of one kind."""
-    name = FormMember(name="name", field=TextField(), required=True)
-    return ArrayField(item=ObjectField(members=(name, FormMember(name="value", field=value, required=True))))
-
-
-ANY_FIELDS = named_rows(JsonField(is_open=True))
-"""The rows of fields of which nobody has said what they hold."""
 
 
 def parse_schema(schema: JsonObject) -> Field:
@@ -220,12 +107,14 @@ class _Parser:
         plain: Field = UnionField(variants=fields, **about)
         if len(fields) == 1:
             names = {key: about[key] for key in ("title", "description") if about[key]}
-            plain = fields[0].model_copy(update=names)
+            plain = replace(fields[0], **names)
         if len(given) == len(variants):
             return plain
         if isinstance(plain, NullableField):
-            return plain.model_copy(update={key: item for key, item in about.items() if item})
-        if depth >= _DEEP and not isinstance(plain, _SIMPLE):
+            return replace(
+                plain, **{key: item for key, item in about.items() if item is not ABSENT and item != ""}
+            )
+        if depth >= _DEEP and isinstance(plain, (NullableField, UnionField, ArrayField, ObjectField)):
             return JsonField(blank="null", **about)
         return NullableField(inner=plain, **about)
 
@@ -241,15 +130,13 @@ class _Parser:
         properties, more = _mapping(schema, "properties"), schema.get("additionalProperties")
         others = None
         if isinstance(more, dict) and more:
-            others = named_rows(self.field(more, refs=refs, depth=depth + 1))
+            others = self.field(more, refs=refs, depth=depth + 1)
         elif more is not False and (more is not None or not properties):
-            others = ANY_FIELDS
+            others = JsonField(is_open=True)
         required = _listing(schema, "required")
         members = tuple(
             FormMember(
-                name=name,
-                field=self.field(item, refs=refs, depth=depth + 1, name=name),
-                required=name in required,
+                name, _offered(self.field(item, refs=refs, depth=depth + 1, name=name)), name in required
             )
             for name, item in properties.items()
         )
@@ -267,6 +154,15 @@ class _Parser:
         )
 
 
+def _offered(field: Field) -> Field:
+    """Return a member's field: one that may be null, and is set, is meant to have a value."""
+    return (
+        replace(field, default=ABSENT)
+        if isinstance(field, NullableField) and field.default is None
+        else field
+    )
+
+
 def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
     about = _about(schema)
     match kind:
@@ -282,22 +178,16 @@ def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
             return JsonField(is_open="type" not in schema, **about)
 
 
-def _text(schema: dict[str, Any], name: str) -> TextField:
-    longest = schema.get("maxLength")
-    default = schema.get("default")
+def _text(schema: dict[str, Any], name: str) -> Field:
+    about, longest, default = _about(schema), schema.get("maxLength"), schema.get("default")
+    if (wanted := schema.get("format")) in {"date", "date-time"}:
+        return TimeField(format=wanted, **about)
     is_long = (
         (isinstance(longest, int) and longest > _LONG_TEXT)
         or (longest is None and any(word in name.lower() for word in _LONG_NAMES))
         or (isinstance(default, str) and (len(default) > _LONG_TEXT or "\n" in default))
     )
-    wanted = schema.get("format")
-    is_time = wanted in {"date", "date-time"}
-    return TextField(
-        format=wanted if is_time else "plain",
-        is_long=is_long,
-        suggestions=() if is_time else _suggestions(schema),
-        **_about(schema),
-    )
+    return TextField(is_long=is_long, suggestions=_suggestions(schema), **about)
 
 
 def _suggestions(schema: dict[str, Any]) -> tuple[str, ...]:
@@ -313,8 +203,7 @@ def _about(schema: Any) -> dict[str, Any]:
     return {
         "title": title if isinstance(title, str) else "",
         "description": description if isinstance(description, str) else "",
-        "default": schema.get("default"),
-        "has_default": "default" in schema,
+        "default": schema.get("default", ABSENT),
     }
 
 

@@ -7,9 +7,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.form_raw import LARGEST_WHOLE
 from app.forms.form_reading import FieldProblem
-from app.forms.typed_in_language import read_number
+from app.forms.typed_in_language import LARGEST_WHOLE, read_number
 from app.forms.typed_json import write_any
 from app.forms.value_shapes import is_plain
 from simulator.base.json_differences import ABSENT

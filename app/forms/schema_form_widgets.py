@@ -8,21 +8,27 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 import streamlit as st
 from pydantic import JsonValue
+from typing_extensions import override
 
 from app.forms.common_panel import place
-from app.forms.field_widgets import FieldDrawer, InputPlace, problem_line
-from app.forms.form_raw import Raw, RawObject, blank, fill
-from app.forms.form_reading import FieldProblem, FormReading, Path, read
-from app.forms.form_state import collect
-from app.forms.form_tree import Field, ObjectField, parse_schema
-from app.forms.form_updates import moves
+from app.forms.field_group_widgets import ObjectField, UnionField
+from app.forms.field_widgets import (
+    Field,
+    FormInputs,
+    InputPlace,
+    problem_line,
+)
+from app.forms.form_reading import FieldProblem, FormReading, Path
+from app.forms.form_tree import parse_schema
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.frozen_value import Value
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
 
@@ -42,6 +48,24 @@ class FormResult(Value):
     value: JsonValue
     problems: tuple[FieldProblem, ...] = ()
     misfits: tuple[Problem, ...] = ()
+
+
+class _AtFirst(KeptInputs):
+    """Inputs that nobody has touched."""
+
+    def __init__(self) -> None:
+        pass
+
+    @override
+    def value(self, name: str, initial: JsonValue = None) -> Any:
+        return initial
+
+
+def form_reading(kept: KeptInputs, field: Field, seed: Any, name: str = "") -> FormReading:
+    """Read the inputs of a form that begins with a value, or with `ABSENT`."""
+    form = FormInputs(kept)
+    value = form.read(field, seed, InputPlace(name, ()))
+    return FormReading(value=None if value is ABSENT else value, problems=tuple(form.problems))
 
 
 class SchemaForm:
@@ -74,26 +98,28 @@ class SchemaForm:
         """Return the text that is there at first."""
         if self._text is not None:
             return self._text
-        return write_json(read(self._field, self._seed()).value)
+        return write_json(self._at_first(ABSENT if self._value is None else self._value).value)
 
     def reading(self) -> FormReading:
         """Read the form's inputs, whether they are drawn in this run or not."""
-        return read(self._field, self._raw())
+        return form_reading(self.kept, self._field, self._seed(), self.input_name)
 
-    def _raw(self) -> Raw:
-        return collect(self.kept, self.input_name, self._field, self._seed())
-
-    def touched(self) -> frozenset[str]:
+    def touched(self, now: FormReading) -> frozenset[str]:
         """Return the names of the fields whose inputs hold something else than at first, also what says nothing usable."""
-        now, seed = self._raw(), self._seed()
-        if not (
-            isinstance(self._field, ObjectField)
-            and isinstance(now, RawObject)
-            and isinstance(seed, RawObject)
-        ):
+        first = self._at_first(self._seed())
+        wrong = {str(problem.path[0]) for problem in {*now.problems} ^ {*first.problems} if problem.path}
+        if not (isinstance(now.value, dict) and isinstance(first.value, dict)):
             return frozenset()
-        held = zip(self._field.members, now.members, seed.members, strict=True)
-        return frozenset(member.name for member, after, before in held if after != before)
+        said, before = now.value, first.value
+        return frozenset(wrong).union(
+            name
+            for name in {**said, **before}
+            if write_json(said.get(name)) != write_json(before.get(name))
+            or (name in said) != (name in before)
+        )
+
+    def _at_first(self, seed: Any) -> FormReading:
+        return form_reading(_AtFirst(), self._field, seed)
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""
@@ -107,6 +133,7 @@ class SchemaForm:
         live: bool = False,
         marks: Mapping[Path, Badge] = MappingProxyType({}),
         on_remove: Callable[[Path], None] | None = None,
+        reading: FormReading | None = None,
     ) -> None:
         """Draw the form.
 
@@ -116,14 +143,15 @@ class SchemaForm:
             live: Draw the page anew with each input that is left.
             marks: Where the value of a field comes from.
             on_remove: Is called with the way to a field that is to be removed; without it none can be.
+            reading: What the inputs say, where that was read already.
         """
-        reading = self.reading()
-        wrong = [problem for problem in reading.problems if tried or not problem.is_missing]
+        problems = (reading or self.reading()).problems
+        wrong = [problem for problem in problems if tried or not problem.is_missing]
         notes = _by_path(wrong, misfits)
-        place = InputPlace(self.input_name, (), "Kind of value" if self._field.kind == "union" else "Value")
-        drawer = FieldDrawer(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
-        drawer.draw(self._field, self._seed(), place)
-        if not self._field_has_inputs():
+        label = "Kind of value" if isinstance(self._field, UnionField) else "Value"
+        form = FormInputs(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
+        form.draw(self._field, self._seed(), InputPlace(self.input_name, (), label))
+        if self._field == ObjectField(title=self._field.title, description=self._field.description):
             st.caption("No fields to fill in.")
 
     @property
@@ -153,7 +181,7 @@ class SchemaForm:
             return None
         before, found = parse_json(agreed), self.reading()
         if same(found.value, before):
-            if found.problems and text == agreed and self._raw() != fill(self._field, before):
+            if text == agreed and found.problems not in {(), self._at_first(before).problems}:
                 self.kept.put(f"{self.name}:by_form", value=True)  # what was typed there cannot be read
             return None
         new = write_json(found.value)
@@ -162,15 +190,8 @@ class SchemaForm:
         return text if text != agreed else None
 
     def _take(self, text: str) -> None:
-        """Show a text's value in the form: in the inputs that are there, if they can hold it."""
-        then = fill(self._field, parse_json(text))
-        now = self._raw()
-        moved = moves(self.kept, self.input_name, self._field, now, then)
-        is_new = self._agreed() is None or moved is None
-        for name, value in moved or ():
-            self.kept.put(name, value)
-        if is_new:
-            self.begin(text)
+        """Show a text's value in the form."""
+        self.begin(text)
         self.kept.put(f"{self.name}:both", text)
         self.kept.put(f"{self.name}:by_form", value=False)
 
@@ -205,31 +226,26 @@ class SchemaForm:
         return True
 
     def begin(self, text: str) -> None:
-        """Begin new inputs, which hold the value of a text that is JSON; only before they are drawn, or in a callback."""
+        """Let the inputs begin anew with the value of a text that is JSON; only before they are drawn, or in a callback."""
         self.kept.put(f"{self.name}:base", text)
-        self.kept.put(f"{self.name}:number", self._number() + 1)
+        self.kept.renew(self.input_name, f"json:{self.input_name}")
 
     def is_filled(self, but: Path | None = None) -> bool:
         """Return whether each input says something usable, those at or below the way `but` aside."""
         problems = self.reading().problems
         return all(but is not None and problem.path[: len(but)] == but for problem in problems)
 
-    def _number(self) -> int:
-        return int(self.kept.value(f"{self.name}:number", 0))
-
     @property
     def input_name(self) -> str:
-        """What the inputs' names begin with: each text that is carried to the form begins new ones, because the old hold old values."""
-        return f"form{self._number()}:{self.name}"
+        """What the inputs' names begin with; the number is of earlier versions, whose unsent texts may be there."""
+        return f"form{int(self.kept.value(f'{self.name}:number', 0))}:{self.name}"
 
-    def _seed(self) -> Raw:
+    def _seed(self) -> Any:
+        """Return the value that the inputs begin with; `ABSENT` where there is none."""
         base = self.kept.value(f"{self.name}:base")
         if base is not None:
-            return fill(self._field, parse_json(base))
-        return blank(self._field) if self._value is None else fill(self._field, self._value)
-
-    def _field_has_inputs(self) -> bool:
-        return self._field.kind != "object" or bool(self._field.members) or self._field.others is not None
+            return parse_json(base)
+        return ABSENT if self._value is None else self._value
 
 
 def schema_form(
@@ -262,10 +278,11 @@ def schema_form(
         key = kept.widget(form.name, form.initial_text())
         st.text_area("JSON", key=key, height="content", on_change="ignore")
     else:
+        reading = form.reading()
         with place():
-            shown = marks(form.reading().value, form.touched()) if marks else {}
-            form.draw(tried=tried, live=marks is not None, marks=shown)
-        result = form.result()
+            shown = marks(reading.value, form.touched(reading)) if marks else {}
+            form.draw(tried=tried, live=marks is not None, marks=shown, reading=reading)
+        result = _result(reading, schema)
     key = kept.widget(switch, initial=False)
     st.toggle("Edit as JSON", key=key, on_change=_switch, args=(form, kept, switch))
     return result

@@ -12,6 +12,8 @@ from app.forms.typed_json import parse_number
 Order: TypeAlias = Literal["year", "day", "month", ""]
 """What a date in figures begins with in a language; empty where nobody knows."""
 
+LARGEST_WHOLE = 2**53 - 1
+"""A browser's numbers are exact up to here."""
 _DATE = re.compile(r"(\d{1,4})\s?([-./])\s?(\d{1,2})\s?\2\s?(\d{1,4})\.?")
 _TIME = re.compile(
     r"(.+?)(?:\s*,\s*|\s+|(?<=\d)T)(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(Z|UTC|[+-]\d{2}:\d{2})?", re.IGNORECASE

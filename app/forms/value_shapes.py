@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
-from app.forms.form_raw import LARGEST_WHOLE
+from app.forms.typed_in_language import LARGEST_WHOLE
 from simulator.base.json_values import JsonObject
 
 Way: TypeAlias = tuple[str | int, ...]

@@ -16,6 +16,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.widget_sync import held, hold, set_input
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import digest
 
 DraftStore: TypeAlias = MutableMapping[str, str]
@@ -134,8 +135,8 @@ class KeptInputs:
     def value(self, name: str, initial: JsonValue = None) -> Any:
         """Return what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
         key = self.key(name)
-        if key in st.session_state and self._is_mine(key):
-            return _plain(held(key))
+        if (said := held(key)) is not ABSENT and self._is_mine(key):
+            return _plain(said)
         return _load(self._drafts, self._owner, self._signature).get(name, initial)
 
     def widget(self, name: str, initial: JsonValue = None, decode: Callable[[Any], Any] | None = None) -> str:
@@ -167,6 +168,23 @@ class KeptInputs:
         kept = _load(self._drafts, self._owner, self._signature)
         kept[name] = value
         _save(self._drafts, self._owner, self._signature, kept)
+
+    def renew(self, *starts: str) -> None:
+        """Let the inputs whose names begin so begin anew; only before they are drawn, or in a callback.
+
+        What the browser still holds there stays known, so that it is told from what a person puts there next.
+        """
+        kept = _load(self._drafts, self._owner, self._signature)
+        left = {name: value for name, value in kept.items() if not name.startswith(starts)}
+        _save(self._drafts, self._owner, self._signature, left)
+        shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+        drawn: list[str] = st.session_state.setdefault(_DRAWN, [])
+        gone = {key for key in (*shown, *drawn) if key.startswith(starts) and key.endswith(f"_{self._end}")}
+        for key in gone & shown.keys():
+            del shown[key]
+        drawn[:] = [key for key in drawn if key not in gone]
+        self._begun -= gone
+        self._before = drawn
 
     def forget(self) -> None:
         """Drop everything that was typed, so that each input begins anew; only in a callback."""

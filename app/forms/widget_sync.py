@@ -13,6 +13,8 @@ from typing import Any
 
 import streamlit as st
 
+from simulator.base.json_differences import ABSENT
+
 SEEN_KEY = "acknowledged"
 _SET = "set_inputs"
 _COUNT = "set_count"
@@ -48,8 +50,9 @@ def set_input(key: str, value: Any) -> None:
 
 
 def held(key: str) -> Any:
-    """Return what an input holds: what it was set to where the browser has not seen that, else what the browser says."""
-    said, was_set = st.session_state[key], _known().get(key)
+    """Return what an input holds: what it was set to where the browser has not seen that, else what the browser says; `ABSENT` where it is nowhere."""
+    said = st.session_state.get(key, ABSENT)
+    was_set = None if said is ABSENT else _known().get(key)
     if was_set is not None and any(said == other and count > _seen() for count, other in was_set.before):
         return was_set.now
     return said
@@ -62,7 +65,7 @@ def hold(key: str) -> None:
     browser has put the page's value in its place.
     """
     was_set = _known().get(key)
-    if key in st.session_state and was_set is not None and was_set.before[-1][0] > _seen():
+    if was_set is not None and key in st.session_state and was_set.before[-1][0] > _seen():
         set_input(key, held(key))
 
 

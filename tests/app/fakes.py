@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.forms.widget_store import KeptInputs
 from app.live.live_sessions import LiveSession, registry
 from app.session.past_calls import before, past_calls
 from simulator.agent_config import SimulatedAgentConfig
@@ -44,6 +45,20 @@ from simulator.session.commands import (
     SwitchRule,
     TryRules,
 )
+
+
+class Typed(KeptInputs):
+    """What was typed into inputs, by their names, without a page."""
+
+    language = None
+
+    def __init__(self, typed: dict[str, Any] | None = None) -> None:
+        self.typed = typed or {}
+
+    def value(self, name: str, initial: Any = None) -> Any:
+        """Return what was typed, else `initial`."""
+        return self.typed.get(name, initial)
+
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")

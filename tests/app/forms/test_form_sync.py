@@ -140,6 +140,8 @@ def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
     assert page.input("total").value == "1.5"
     page.type('{"name": "Eve", "lines": []}')
     assert page.input("name").value == "Eve"
+    page.type('{"lines": []}').fill("name:given", True).fill("name", "Zoe")
+    assert parse_json(page.text) == {"name": "Zoe", "lines": []}
 
 
 @pytest.mark.long

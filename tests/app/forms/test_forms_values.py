@@ -11,23 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from app.forms.form_raw import RawJson, RawMember, RawObject, RawText, RawUnion, blank, fill
-from app.forms.form_reading import FormReading, read
-from app.forms.form_tree import (
-    ANY_FIELDS,
-    ArrayField,
+from app.forms.field_group_widgets import ArrayField, NullableField, ObjectField, UnionField
+from app.forms.field_widgets import (
     BooleanField,
     ChoiceField,
     ConstField,
+    Field,
     JsonField,
-    NullableField,
     NumberField,
-    ObjectField,
     TextField,
-    UnionField,
-    named_rows,
-    parse_schema,
+    TimeField,
 )
+from app.forms.form_reading import FormReading
+from app.forms.form_tree import parse_schema
 from app.forms.record_tables import (
     cell_problems,
     columns_of,
@@ -38,6 +34,7 @@ from app.forms.record_tables import (
     with_tables,
     without,
 )
+from app.forms.schema_form_widgets import form_reading
 from app.forms.value_shapes import (
     FIRST_VALUES,
     Way,
@@ -48,8 +45,18 @@ from app.forms.value_shapes import (
     why_only_json,
     without_field,
 )
+from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, same
+from tests.app.fakes import Typed
 from tests.simulator.environment.drawn_json import json_values
+
+JSON_FIELD = JsonField(is_open=True)
+
+
+def read(field: Field, seed: Any = ABSENT, **typed: Any) -> FormReading:
+    """Read a form that begins with a value, and in which this was typed."""
+    return form_reading(Typed(typed), field, seed)
+
 
 Pair: TypeAlias = tuple[dict[str, Any], Any]
 
@@ -118,11 +125,11 @@ def test_a_value_comes_back_from_the_form_as_it_was(pair: Pair, other: Any) -> N
     """
     schema, value = pair
     field = parse_schema(schema)
-    reading = read(field, fill(field, value))
+    reading = read(field, value)
     assert reading.problems == ()
     assert same(reading.value, value)
-    assert same(read(field, fill(field, other)).value, other)
-    read(field, blank(field))
+    assert same(read(field, other).value, other)
+    read(field)
 
 
 _KEYWORDS = st.sampled_from(
@@ -174,8 +181,8 @@ _ODD_SCHEMAS = st.recursive(
 def test_any_json_is_a_schema_that_gives_a_form(schema: Any) -> None:
     """A schema that makes no sense gives a form all the same, if only a JSON field."""
     field = parse_schema(schema if isinstance(schema, dict) else {"properties": schema})
-    read(field, blank(field))
-    assert same(read(field, fill(field, {"a": [1]})).value, {"a": [1]})
+    read(field)
+    assert same(read(field, {"a": [1]}).value, {"a": [1]})
 
 
 @pytest.mark.parametrize(
@@ -183,22 +190,22 @@ def test_any_json_is_a_schema_that_gives_a_form(schema: Any) -> None:
     [
         ({"type": "string"}, TextField()),
         ({"type": "string", "maxLength": 500}, TextField(is_long=True)),
-        ({"type": "string", "format": "date"}, TextField(format="date")),
+        ({"type": "string", "format": "date"}, TimeField(format="date")),
         ({"type": "string", "format": "uuid"}, TextField()),
         ({"type": "integer"}, NumberField(is_integer=True)),
         ({"type": "number"}, NumberField()),
-        ({"type": "boolean", "default": True}, BooleanField(default=True, has_default=True)),
+        ({"type": "boolean", "default": True}, BooleanField(default=True)),
         ({"type": "string", "enum": ["a", "b"]}, ChoiceField(options=("a", "b"))),
         ({"const": 4}, ConstField(value=4)),
-        ({"type": "object"}, ObjectField(members=(), others=ANY_FIELDS)),
+        ({"type": "object"}, ObjectField(members=(), others=JSON_FIELD)),
         ({"type": "object", "additionalProperties": False}, ObjectField(members=())),
         (
             {"type": "object", "additionalProperties": {"type": "number"}},
-            ObjectField(members=(), others=named_rows(NumberField())),
+            ObjectField(members=(), others=NumberField()),
         ),
-        ({"type": "array"}, ArrayField(item=JsonField(is_open=True))),
+        ({"type": "array"}, ArrayField(item=JSON_FIELD)),
         ({"type": "array", "prefixItems": [{}], "items": {"type": "string"}}, JsonField(blank="[]")),
-        ({}, JsonField(is_open=True)),
+        ({}, JSON_FIELD),
         ({"type": ["string", "null"]}, NullableField(inner=TextField())),
         ({"type": "string", "nullable": True}, NullableField(inner=TextField())),
         ({"type": ["string", "integer"]}, UnionField(variants=(TextField(), NumberField(is_integer=True)))),
@@ -241,10 +248,10 @@ def test_definitions_are_followed_and_a_union_takes_the_variant_that_fits_best()
     assert isinstance(tree, ObjectField)
     assert tree.members[0].field == JsonField()
     value: JsonObject = {"next": {"next": {"next": {}}}}
-    assert read(tree, fill(tree, value)).value == value
-    raw = fill(pet, {"kind": "dog", "lives": 2})
-    assert isinstance(raw, RawUnion)
-    assert raw.chosen == 1
+    assert read(tree, value).value == value
+    assert same(
+        read(pet, {"kind": "dog", "lives": 2}, **{":v1.lives": "3"}).value, {"kind": "dog", "lives": 3}
+    )
 
 
 def test_what_is_too_deep_for_inputs_is_written_as_json() -> None:
@@ -286,75 +293,50 @@ def test_an_optional_field_starts_switched_off_with_its_default_ready() -> None:
             "required": ["city"],
         }
     )
-    raw = blank(field)
-    assert isinstance(raw, RawObject)
-    assert [member.given for member in raw.members] == [True, False, False]
-    assert raw.members[1].raw == RawText(text="10")
-    assert read(field, raw).value == {"city": ""}
+    assert read(field).value == {"city": ""}
+    on = {".limit:given": True, ".note:given": True}
+    assert read(field, **on).value == {"city": "", "limit": 10, "note": ""}
 
 
 @pytest.mark.parametrize(
-    ("schema", "raw", "words"),
+    ("schema", "typed", "words"),
     [
-        *(
-            ({"type": "integer"}, RawText(text=text), "whole number")
-            for text in ("", "1.5", "1e999", "9" * 5000)
-        ),
-        ({"type": "integer"}, RawText(text="1,000"), "ambiguous"),
-        *(
-            ({"type": "number"}, RawText(text=text), "enter a number")
-            for text in (" ", "300,00", "1_0", "nan")
-        ),
-        ({"type": "string", "format": "date"}, RawText(text="soon"), "enter a date"),
-        ({}, RawJson(text='{"a": }'), "Line 1, column 7"),
-        *(({}, RawJson(text=text), "Line 1, ") for text in ('{"a": ', '["', '"open', "1e999")),
-        ({}, RawJson(text=" "), "enter a text"),
+        *(({"type": "integer"}, text, "whole number") for text in ("", "1.5", "1e999", "9" * 5000)),
+        ({"type": "integer"}, "1,000", "ambiguous"),
+        *(({"type": "number"}, text, "enter a number") for text in (" ", "300,00", "1_0", "nan")),
+        ({"type": "string", "format": "date"}, "soon", "enter a date"),
+        ({}, '{"a": }', "Line 1, column 7"),
+        *(({}, text, "Line 1, ") for text in ('{"a": ', '["', '"open', "1e999")),
+        ({}, " ", "enter a text"),
     ],
 )
-def test_an_unusable_input_is_named(schema: JsonObject, raw: Any, words: str) -> None:
+def test_an_unusable_input_is_named(schema: JsonObject, typed: str, words: str) -> None:
     """What cannot be read, and what begins like JSON and is none, gives a problem that says what is needed, and where."""
-    (problem,) = read(parse_schema(schema), raw).problems
+    (problem,) = read(parse_schema(schema), **{"": typed, "json:": typed}).problems
     assert problem.path == ()
     assert words in problem.message
 
 
 def test_the_path_of_a_problem_leads_through_objects_and_rows() -> None:
     """A problem inside a row of an array is found by names and places."""
+    item: JsonObject = {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}
     field = parse_schema(
-        {
-            "type": "object",
-            "properties": {
-                "lines": {
-                    "type": "array",
-                    "items": {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]},
-                }
-            },
-        }
+        {"type": "object", "properties": {"lines": {"type": "array", "items": item}}, "required": ["lines"]}
     )
-    lines = fill(field, {"lines": [{"n": 1}]})
-    assert isinstance(lines, RawObject)
-    held = lines.model_dump()
-    held["members"][0]["raw"]["items"][0]["members"][0]["raw"]["index"] = None
-    reading = read(field, RawObject.model_validate(held))
-    assert [problem.path for problem in reading.problems] == [("lines", 0, "n")]
-    assert reading.value == {"lines": [{}]}
+    reading = read(field, {"lines": [{"n": 1}]}, **{".lines:rows": [0, 1]})
+    assert [problem.path for problem in reading.problems] == [("lines", 1, "n")]
+    assert reading.value == {"lines": [{"n": 1}, {}]}
 
 
 def test_other_fields_may_not_repeat_a_field() -> None:
     """A name that has a field of its own is refused in the free part, where it would be ambiguous."""
     field = parse_schema({"type": "object", "properties": {"a": {"type": "string"}}})
-    raw = fill(field, {"a": "x"})
-    assert isinstance(raw, RawObject)
     for others, words in (('{"a": 1}', "is set twice"), ("[1]", "Other fields")):
-        (problem,) = read(field, raw.model_copy(update={"others": RawJson(text=others)})).problems
+        (problem,) = read(field, {"a": "x", "\n": 1}, **{"json::others": others}).problems
         assert words in problem.message
     for name, words in (("a", "is named a"), (" ", "enter a name")):
-        row = fill(ANY_FIELDS, [{"name": name, "value": 1}])
-        (problem,) = read(field, raw.model_copy(update={"others": row})).problems
+        (problem,) = read(field, {"a": "x", "b": 1}, **{":others:0.name": name}).problems
         assert (words in problem.message, problem.path) == (True, ("", 0))
-    held = fill(field, {"\n": 1})
-    assert isinstance(held, RawObject)
-    assert isinstance(held.others, RawJson)
 
 
 @pytest.mark.parametrize(
@@ -374,14 +356,14 @@ def test_other_fields_may_not_repeat_a_field() -> None:
 def test_a_field_of_no_declared_type_takes_words_without_quotes(typed: str, value: Any) -> None:
     """Also inside of an object, where the key would be missing else; numbers, truth values and JSON are what they are."""
     field = parse_schema({"type": "object", "properties": {"policy": {}}, "required": ["policy"]})
-    raw = RawObject(members=(RawMember(given=True, raw=RawJson(text=typed)),))
-    assert read(field, raw) == FormReading(value={"policy": value})
+    assert read(field, **{"json:.policy": typed}) == FormReading(value={"policy": value})
 
 
 def test_words_are_shown_without_quotes() -> None:
     """Unless they would be read as JSON; what looks like a number is known to be a text."""
-    shown = [fill(parse_schema({}), value) for value in ("GRV-500-56", "12", "true", "", " a", "[a")]
-    assert [(each.text, each.is_text) for each in shown if isinstance(each, RawJson)] == [
+    values = ("GRV-500-56", "12", "true", "", " a", "[a")
+    shown = [JSON_FIELD.typed(Typed(), value, "") for value in values]
+    assert [(each.text, each.is_text) for each in shown] == [
         ("GRV-500-56", False),
         ("12", True),
         ("true", True),
@@ -414,7 +396,7 @@ def shown(value: Any, schema: Any = None) -> Any:
     places = table_places(value, schema)
     rest = without(value, places)
     field = parse_schema(shape_of(rest) if schema is None else schema_without(schema, places))
-    found = read(field, fill(field, rest))
+    found = read(field, rest)
     assert not found.problems
     tables = {where: edited_rows(held := value_at(value, where), columns_of(held), {}) for where in places}
     return as_before(with_tables(found.value, tables), value)  # type: ignore[arg-type] # records are JSON
@@ -458,7 +440,7 @@ def test_what_has_no_form_says_why(value: Any, words: str) -> None:
 def test_what_is_empty_inside_of_a_value_needs_no_json() -> None:
     """A list to which texts are added, a group to which fields are added, also beside others that hold something."""
     value: Any = {"tags": [], "home": {}, "legs": [{"to": [], "at": {}}, {"to": [1], "at": {"x": 1}}]}
-    assert '"kind":"json"' not in fill(parse_schema(shape_of(value)), value).model_dump_json()
+    assert "JsonField" not in repr(parse_schema(shape_of(value)))
 
 
 def test_a_flat_list_of_records_is_a_table_and_others_are_none() -> None:
@@ -597,4 +579,4 @@ def test_any_value_comes_back_from_the_inputs_of_an_open_schema(value: Any) -> N
     schemas: tuple[JsonObject, ...] = ({}, {"type": "object"}, ROWS)
     for schema in schemas:
         field = parse_schema(filled(schema, value))
-        assert same(read(field, fill(field, value)).value, value)
+        assert same(read(field, value).value, value)
