@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -129,36 +130,33 @@ def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for e
             assert_never(never)
 
 
-def distortion_words(distortion: Distortion) -> str:  # noqa: C901 - one case for each kind
+_CHANGES: Mapping[str, tuple[str, str]] = {
+    "truncate": ("truncates text", " to {} characters"),
+    "drop": ("removes fields", ""),
+    "corrupt": ("corrupts values", ""),
+    "wrong_type": ("uses wrong types", ""),
+    "null": ("sets values to null", ""),
+    "empty_list": ("empties lists", ""),
+    "duplicate": ("repeats list items", " {} times"),
+    "stale": ("returns an old response", ", {} back"),
+    "huge": ("inflates the response", " to {:,} bytes"),
+    "malformed": ("breaks the JSON", ""),
+    "hostile": ("inserts hostile text", ""),
+}
+"""What each kind of distortion does, and how much of it where an amount is given."""
+
+
+def distortion_words(distortion: Distortion) -> str:
     """Return how one step changes an answer."""
-    amount = distortion.amount
-    match distortion.kind:
-        case "truncate":
-            what = "truncates text" + (f" to {amount} characters" if amount is not None else "")
-        case "drop":
-            what = "removes fields"
-        case "corrupt":
-            what = "corrupts values"
-        case "wrong_type":
-            what = "uses wrong types"
-        case "null":
-            what = "sets values to null"
-        case "empty_list":
-            what = "empties lists"
-        case "duplicate":
-            what = "repeats list items" + (f" {amount} times" if amount is not None else "")
-        case "stale":
-            what = "returns an old response" + (f", {amount} back" if amount is not None else "")
-        case "huge":
-            what = "inflates the response" + (f" to {amount:,} bytes" if amount is not None else "")
-        case "malformed":
-            what = "breaks the JSON"
-        case "hostile":
-            what = "inserts hostile text" + (f" ({_hostile(distortion.text)})" if distortion.text else "")
-        case never:
-            assert_never(never)
-    share = f", {distortion.share * 100:.4g} % of places" if distortion.share < 1 else ""
-    return what + (f" at {distortion.at}" if distortion.at else "") + share
+    does, amount = _CHANGES[distortion.kind]
+    words = [
+        does,
+        amount.format(distortion.amount) if distortion.amount is not None else "",
+        f" ({_hostile(distortion.text)})" if distortion.kind == "hostile" and distortion.text else "",
+        f" at {distortion.at}" if distortion.at else "",
+        f", {distortion.share * 100:.4g} % of places" if distortion.share < 1 else "",
+    ]
+    return "".join(words)
 
 
 def _hostile(text: str) -> str:

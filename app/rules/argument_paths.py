@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import JsonValue
 
+from app.session.past_calls import PastCall
 from simulator.base.json_values import JsonObject
 from simulator.base.place_names import field_place
+from simulator.environment.expressions.json_paths import PathError, parse
+from simulator.environment.injection.injection import EVERY_TOOL
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
+from simulator.seats.requests import ToolDeclaration
 
 MOST = 60
 """How many paths are suggested at most."""
 
 _DEEPEST = 4
+_DRAFTS_READ = 3
+"""Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
 _TYPES = {"string": "text", "integer": "number", "number": "number", "boolean": "boolean"}
 
 
@@ -104,3 +110,42 @@ def choices_at(schema: JsonObject | None) -> tuple[str, ...]:
     """Return the texts that a schema allows, where it lists them."""
     listed = (schema or {}).get("enum")
     return tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+
+
+class CallHints:
+    """Hints on the calls that a rule for a tool may match: the places of their arguments and responses.
+
+    Args:
+        tool: The tool's name, or the one that stands for every tool.
+        declared: The tool, where it is known.
+        calls: All calls of the session.
+        agents: The names of the agents.
+    """
+
+    def __init__(
+        self, tool: str, declared: ToolDeclaration | None, calls: Sequence[PastCall], agents: Iterable[str]
+    ) -> None:
+        of_tool = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
+        answered = [call for call in of_tool if not call.waits] or of_tool[:_DRAFTS_READ]
+        self.agents = tuple(agents)
+        self._arguments = [dict(call.arguments) for call in of_tool[-20:]]
+        self._schemas = schema_paths(dict(declared.parameters)) if declared else {}
+        answers = schema_paths(dict(declared.response or {})) if declared else {}
+        self.paths = tuple(dict.fromkeys((*self._schemas, *value_paths(self._arguments))))
+        self.answer_paths = tuple(dict.fromkeys((*answers, *value_paths(call.response for call in answered))))
+
+    def choices_at(self, path: str) -> list[str]:
+        """Return the texts that the value at a path may be, by its schema and by what calls had there."""
+        known = [str(each) for each in self._values_at(path) if isinstance(each, (str, int, float))]
+        return [*choices_at(self._schemas.get(path)), *known]
+
+    def _values_at(self, path: str) -> list[JsonValue]:
+        try:
+            read = parse(path)
+        except PathError:
+            return []
+        return [value for arguments in self._arguments for _, value in read.found(arguments)]
+
+    def type_at(self, path: str) -> str:
+        """Return how the value at a path is typed."""
+        return typed_as(self._schemas.get(path), next(iter(self._values_at(path)), None))

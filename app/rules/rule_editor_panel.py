@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
 from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_fields import Fields
 from app.forms.widget_store import KeptInputs, slug, values_of
-from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
-from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
-from app.rules.effect_panel import then
-from app.rules.rule_form import read_rule, rule_fields
+from app.rules.argument_paths import CallHints
+from app.rules.conditions_panel import when
+from app.rules.effects_panel import then
+from app.rules.rule_form import read_rule, rule_inputs
 from app.rules.rule_inputs_panel import Inputs
 from app.rules.rule_list import replaced
 from app.rules.rule_preview import Preview, previewed
@@ -23,208 +21,18 @@ from app.session.page_commands import NEW_RULE
 from app.session.past_calls import PastCall, before, past_calls
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import steers
-from simulator.base.json_values import JsonObject
-from simulator.environment.expressions.json_paths import PathError, parse
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.session.commands import SetRules
 
-# Draws for which calls a rule is: its conditions, in groups, and its chance.
 
-
-_NOT = "not"
-_WIDE = 188
-_MIDDLE = 146
-_NARROW = 104
-
-
-class CallHints:
-    """Hints for the rule editor on the calls that a rule may match: the paths, schemas and values of their arguments."""
-
-    def __init__(
-        self,
-        tool: str,
-        schemas: Mapping[str, JsonObject],
-        calls: Sequence[PastCall],
-        agents: Sequence[str] = (),
-    ) -> None:
-        of_tool = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
-        self.agents = tuple(agents)
-        self.arguments = [dict(call.arguments) for call in of_tool[-20:]]
-        self.schemas = schema_paths(schemas.get(tool) or {})
-        self.paths = tuple(dict.fromkeys((*self.schemas, *value_paths(self.arguments))))
-
-    def values_at(self, path: str) -> list[Any]:
-        """Return the values that calls had at a path."""
-        try:
-            read = parse(path)
-        except PathError:
-            return []
-        return [value for arguments in self.arguments for _, value in read.found(arguments)]
-
-    def type_at(self, path: str) -> str:
-        """Return how the value at a path is typed."""
-        return typed_as(self.schemas.get(path), next(iter(self.values_at(path)), None))
-
-
-def suggest_types(fields: Fields, asked: CallHints) -> None:
+def suggest(inputs: Inputs, hints: CallHints) -> None:
     """Let a value that nobody said the type of be of the type that its schema, or an earlier call, has."""
-    for row in range(int(fields.get("c:next") or 0)):
-        path = fields.line(f"c{row}.path")
-        if path:
-            fields.suggest(f"c{row}.as", asked.type_at(path))
+    inputs.hints = hints
+    for row in range(int(inputs.get("c:next") or 0)):
+        if path := inputs.words(f"c{row}.path"):
+            inputs.suggest(f"c{row}.as", hints.type_at(path))
 
 
-def when(inputs: Inputs, asked: CallHints) -> None:
-    """Draw the conditions and the chance."""
-    rows = inputs.fields.rows("c0")
-    if rows:
-        _group(inputs, 0, 0, asked)
-    else:
-        st.caption("Applies to every call of the tool. Add a condition to narrow it.")
-        _adders(inputs, 0, 0)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        inputs.number(
-            "Probability %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
-        )
-        inputs.line("Random seed", "seed", placeholder="from the session", width=_MIDDLE)
-    with st.expander("Match arguments (ADK's match_args)"):
-        inputs.area(
-            "Arguments that must be equal (JSON object)",
-            "match",
-            placeholder='{"order_id": "A-1"}',
-            height=80,
-        )
-
-
-def _group(inputs: Inputs, node: int, level: int, asked: CallHints) -> None:
-    rows = inputs.fields.rows(f"c{node}")
-    for row in rows:
-        with st.container(border=True, gap="xsmall", key=inputs.kept.key(f"c{row}:box")):
-            _node(inputs, node, row, level, asked)
-    _adders(inputs, node, level)
-
-
-def _adders(inputs: Inputs, node: int, level: int) -> None:
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        if node == 0 and len(inputs.fields.rows("c0")) > 1:
-            inputs.choice("Match all or any", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE)
-        st.button(
-            "Add condition",
-            key=inputs.kept.key(f"c{node}:add"),
-            icon=":material/add:",
-            on_click=inputs.add_row,
-            args=(f"c{node}", "c"),
-            type="tertiary" if node else "secondary",
-        )
-        if level < MAX_LEVELS:
-            st.button(
-                "Add group",
-                key=inputs.kept.key(f"c{node}:add_group"),
-                icon=":material/data_object:",
-                type="tertiary",
-                help="A group contains conditions. All or any of them must hold",
-                on_click=_add_group,
-                args=(inputs, node),
-            )
-
-
-def _add_group(inputs: Inputs, node: int) -> None:
-    row = int(inputs.fields.get("c:next") or 0)
-    inputs.add_row(f"c{node}", "c", kind="any_of")
-    inputs.add_row(f"c{row}", "c")
-
-
-def _node(inputs: Inputs, parent: int, row: int, level: int, asked: CallHints) -> None:
-    at = f"c{row}"
-    kinds = {name: words for name, words in KINDS.items() if name not in GROUPS or level < MAX_LEVELS}
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        kind = inputs.choice("Condition type", f"{at}.kind", kinds, label_visibility="collapsed", width=_WIDE)
-        inputs.flag(_NOT, f"{at}.not", help="Matches when the condition does not hold")
-        st.space("stretch")
-        inputs.row_buttons(f"c{parent}", row, at, KINDS[kind].lower())
-    if kind in GROUPS:
-        _group(inputs, row, level + 1, asked)
-    else:
-        _fields(inputs, at, kind, asked)
-
-
-def _fields(inputs: Inputs, at: str, kind: str, asked: CallHints) -> None:
-    """Draw the inputs of one condition."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
-        match kind:
-            case "argument":
-                path = inputs.suggested(
-                    "Argument", f"{at}.path", asked.paths, placeholder="order.items[*].sku", width=_WIDE
-                )
-                _test(inputs, at, path, asked)
-            case "call_number":
-                inputs.choice("Calls", f"{at}.which", WHICH, width=_WIDE)
-                inputs.number("Number", f"{at}.n", min_value=1, step=1, width=_NARROW)
-                inputs.choice("Counted among", f"{at}.counted", COUNTED, width=_WIDE + _NARROW)
-            case "world":
-                _world(inputs, at, asked)
-            case "agent":
-                inputs.suggested(
-                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * is a wildcard", width=_WIDE
-                )
-                inputs.line("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
-            case "expression":
-                inputs.line(
-                    "Expression",
-                    f"{at}.text",
-                    placeholder="args.quantity > world.products[args.sku].stock",
-                    help="Variables: args, world, state, calls (earlier calls of this tool) and agent",
-                )
-            case _:
-                inputs.area("Condition (JSON)", f"{at}.json", height=140)
-
-
-def _world(inputs: Inputs, at: str, asked: CallHints) -> None:
-    inputs.line("Entity kind", f"{at}.entity", placeholder="order", width=_MIDDLE)
-    ways = {"from": "id from an argument", "fixed": "this id"}
-    if inputs.choice("Which entity", f"{at}.id", ways, width=_MIDDLE) == "from":
-        inputs.suggested("Argument", f"{at}.id_from", asked.paths, placeholder="order_id", width=_MIDDLE)
-    else:
-        inputs.line("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
-    inputs.line("Field", f"{at}.field", placeholder="the entity itself", width=_MIDDLE)
-    _test(inputs, at, "", asked)
-
-
-def _test(inputs: Inputs, at: str, path: str, asked: CallHints) -> None:
-    test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
-    match test:
-        case "equals":
-            kind = inputs.choice("Value type", f"{at}.as", TYPES, width=_NARROW)
-            known = [str(each) for each in asked.values_at(path) if isinstance(each, (str, int, float))]
-            if kind == "text":
-                choices = (*choices_at(asked.schemas.get(path)), *known)
-                inputs.suggested("Value", f"{at}.value", choices, placeholder="Rome", width=_WIDE)
-            elif kind == "boolean":
-                inputs.choice("Value", f"{at}.value", {"true": "true", "false": "false"}, width=_NARROW)
-            else:
-                inputs.line("Value", f"{at}.value", width=_WIDE)
-        case "holds":
-            inputs.area("Value (JSON)", f"{at}.value", height=80, placeholder='{"status": "open"}')
-        case "matches":
-            inputs.line("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
-            inputs.flag("match the whole text", f"{at}.whole")
-            inputs.flag("ignore case", f"{at}.ignore_case")
-        case "between":
-            inputs.number("Minimum", f"{at}.low", format="%g", width=_NARROW, placeholder="any")
-            inputs.number("Maximum", f"{at}.high", format="%g", width=_NARROW, placeholder="any")
-            inputs.flag("exclusive", f"{at}.exclusive")
-        case "one_of":
-            inputs.choice("Value type", f"{at}.as", TYPES, width=_NARROW)
-            inputs.area("Values, one per line", f"{at}.values", height=90)
-        case _:
-            return
-
-
-# The editor of one rule: for which calls it is, what it does, and whether it would have fired.
-
-
-_DRAFTS_READ = 3
-"""Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
 _TRIED = "tried"
 _BASE = "base"
 _CALL = "try_call"
@@ -276,23 +84,23 @@ def rule_editor(scene: SessionContext, edited: InjectionRule | str) -> SetRules 
     kept = KeptInputs(scene.drafts, owner)
     base = _base(kept, rule)
     calls = past_calls(scene.session, scene.waiting_calls())
-    fields = rule_fields(kept, base, _likely_tool(scene))
-    asked = _asked(scene, fields, calls)
-    suggest_types(fields, asked)
+    inputs = rule_inputs(kept, base, next((call.tool_name for call in scene.waiting_calls()), None))
+    tool = inputs.words("tool")
+    suggest(inputs, CallHints(tool, scene.declarations().get(tool), calls, scene.agents()))
     others = [each.rule_id for each in scene.session.rules if each is not rule]
-    read = read_rule(fields, others, enabled=rule.enabled if rule else True)
-    inputs = Inputs(kept, fields, tried=bool(kept.value(_TRIED)))
+    read = read_rule(inputs, others, enabled=rule.enabled if rule else True)
+    inputs.tried = bool(kept.value(_TRIED))
     save = _head(scene, rule, owner)
     _summary(inputs, read)
     with pane("rule_editor"):
         _overtaken(rule, base)
         _basics(inputs, scene)
         _section("When")
-        when(inputs, asked)
+        when(inputs)
         _section("Then")
-        then(inputs, _answer_paths(scene, fields.line("tool"), calls))
+        then(inputs)
         _section("Try it")
-        call = call_picker(kept, calls, fields.line("tool"))
+        call = call_picker(kept, calls, tool)
         preview(inputs, scene, calls, call, read)
         trials(scene, call, read, rule)
     if not save:
@@ -345,7 +153,7 @@ def _head(scene: SessionContext, rule: InjectionRule | None, owner: str) -> bool
 def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
     """Say after a try to save that something is wrong; where, each input says."""
     if read is None and inputs.tried:
-        count = len(inputs.fields.problems)
+        count = len(inputs.problems)
         found = "1 problem" if count == 1 else f"{count} problems"
         with st.container(key="rule_unsaved"):
             st.error(f"The rule was not saved. Fix {found} below.", icon=":material/error:")
@@ -374,35 +182,14 @@ def _basics(inputs: Inputs, scene: SessionContext) -> None:
             format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
             width=220,
         )
-        inputs.line("Name", "name", placeholder="default: the tool's name", width=180)
-        inputs.line("Note", "label", placeholder="purpose")
-    if steers(scene.directory, inputs.fields.line("tool")):
+        inputs.draw(st.text_input, "Name", "name", placeholder="default: the tool's name", width=180)
+        inputs.draw(st.text_input, "Note", "label", placeholder="purpose")
+    if steers(scene.directory, inputs.words("tool")):
         st.warning(
             "Rules cannot run on this tool, because ADK runs it itself to control its flow. "
             "Choose another tool, or an agent used as a tool.",
             icon=":material/block:",
         )
-
-
-def _likely_tool(scene: SessionContext) -> str | None:
-    return next((call.tool_name for call in scene.waiting_calls()), None)
-
-
-def _asked(scene: SessionContext, fields: Fields, calls: tuple[PastCall, ...]) -> CallHints:
-    schemas: dict[str, JsonObject] = {
-        name: dict(tool.parameters) for name, tool in scene.declarations().items()
-    }
-    return CallHints(fields.line("tool"), schemas, calls, scene.agents())
-
-
-def _answer_paths(scene: SessionContext, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:
-    """Suggest places of the tool's answers, by its schema and by what it answered."""
-    declared = scene.declarations().get(tool)
-    by_schema = schema_paths(dict(declared.response or {})) if declared else {}
-    own = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
-    answered = [call for call in own if not call.waits]
-    seen = value_paths(call.response for call in answered or own[:_DRAFTS_READ])
-    return tuple(dict.fromkeys((*by_schema, *seen)))
 
 
 # Shows what a rule that is being edited would make of a call: the answer that the agent gets.

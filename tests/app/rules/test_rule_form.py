@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from app.live.rule_text import condition_words, effect_words, latency_words, rule_line
-from app.rules.effect_form import EFFECTS
-from app.rules.rule_form import read_rule, rule_fields
+from app.rules.effects_panel import EFFECTS
+from app.rules.rule_form import read_rule, rule_inputs
 from simulator.environment.injection.conditions import (
     Absent,
     AgentIs,
@@ -47,6 +47,7 @@ from simulator.environment.injection.rule_effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import InjectionRule
+from tests.app.fakes import Typed
 from tests.app.fakes import rule as a_rule
 from tests.simulator.environment.drawn_json import json_values
 
@@ -147,17 +148,9 @@ def rules(draw: st.DrawFn) -> InjectionRule:
     )
 
 
-class Typed(dict[str, Any]):
-    """What was typed, by the name of the input."""
-
-    def value(self, name: str, initial: JsonValue = None) -> Any:
-        """Return what was typed, else `initial`."""
-        return self.get(name, initial)
-
-
 def written(typed: dict[str, Any], rule: InjectionRule | None = None) -> InjectionRule:
     """Make the rule, which must be readable."""
-    fields = rule_fields(Typed(typed), rule, "find_order")
+    fields = rule_inputs(Typed(typed), rule, "find_order")
     read = read_rule(fields, ())
     assert read is not None, fields.problems
     return read
@@ -165,7 +158,7 @@ def written(typed: dict[str, Any], rule: InjectionRule | None = None) -> Injecti
 
 def problems(typed: dict[str, Any], taken: tuple[str, ...] = ()) -> dict[str, str]:
     """Return what is wrong with what was typed."""
-    fields = rule_fields(Typed(typed), None, "find_order")
+    fields = rule_inputs(Typed(typed), None, "find_order")
     assert read_rule(fields, taken) is None
     return fields.problems
 
@@ -186,7 +179,7 @@ def _meant(condition: Condition, *, root: bool = True) -> Condition:
 @given(rules())
 def test_nothing_of_a_rule_is_lost_in_the_editor(rule: InjectionRule) -> None:
     """Opened and saved without a change, a rule of any kind means the same to the last digit."""
-    again = read_rule(rule_fields(Typed(), rule), (), enabled=rule.enabled)
+    again = read_rule(rule_inputs(Typed(), rule), (), enabled=rule.enabled)
     expected = rule.model_copy(update={"when": _meant(rule.when) if rule.when else None})
     assert again == expected
 
