@@ -16,6 +16,8 @@ from app.forms.field_widgets import (
     TextField,
     TimeField,
 )
+from app.forms.record_table_widgets import TableField
+from app.forms.record_tables import DEEPEST
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.docstring_fields import choices_in
@@ -31,8 +33,8 @@ _LONG_TEXT = 120
 _LONG_NAMES = ("body", "comment", "content", "description", "message", "note", "reason", "summary", "text")
 
 
-def parse_schema(schema: JsonObject) -> Field:
-    """Turn a JSON schema into a field.
+def parse_schema(schema: JsonObject, *, tables: bool = False) -> Field:
+    """Turn a JSON schema into a field; with `tables`, flat lists of records that are reached by names alone are tables.
 
     References inside the schema are followed; none is ever fetched. What has no field of its own (recursion,
     schemas that are none) becomes a `JsonField`.
@@ -41,7 +43,17 @@ def parse_schema(schema: JsonObject) -> Field:
         normal = normalise(schema)
     except BrokenSchemaError:
         return JsonField()
-    return _Parser(normal).field(normal, refs=(), depth=0)
+    field = _Parser(normal).field(normal, refs=(), depth=0)
+    return _with_tables(field, 0) if tables else field
+
+
+def _with_tables(field: Field, depth: int) -> Field:
+    if isinstance(field, (ArrayField, JsonField)):
+        return TableField(inner=field)
+    if not isinstance(field, ObjectField) or depth == DEEPEST:
+        return field
+    inside = (each._replace(field=_with_tables(each.field, depth + 1)) for each in field.members)
+    return replace(field, members=tuple(inside))
 
 
 class _Parser:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import streamlit as st
+from typing_extensions import override
 
 from app.forms.common_panel import place
-from app.forms.field_widgets import problem_line
+from app.forms.field_widgets import Field, FormInputs, InputPlace, problem_line
 from app.forms.form_reading import FieldProblem, way_in_words
 from app.forms.record_tables import Record, RecordColumn, cell_of, cell_problems, columns_of, edited_rows
 from app.forms.safe_labels import literal
-from app.forms.widget_store import KeptInputs
+from app.forms.widget_store import KeptInputs, slug
+from simulator.base.json_differences import ABSENT
 
 _LOW = 8
 """So many rows are shown at once; a table of more scrolls."""
@@ -90,6 +93,43 @@ class RecordTable:
         begun = _Begun(self._first, self._stored(), f"{self._kept.key(self._name)}__{number}")
         st.session_state[self._mark] = begun
         return begun
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableField(Field):
+    """A field whose value is a table where it is a flat list of records; any other is shown as the field `inner`."""
+
+    kind, beside, is_simple = "array", "top", False
+    inner: Field
+
+    @override
+    def fits(self, value: Any) -> bool:
+        return self.inner.fits(value)
+
+    @override
+    def shown(self, seed: Any) -> tuple[Field, Any]:
+        return (self, seed) if seed is not ABSENT and columns_of(seed) else self.inner.shown(seed)
+
+    @override
+    def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
+        table = RecordTable(form.kept, _name(at), seed)
+        for problem in table.problems():
+            form.refuse((*at.path, *problem.path), problem.message)
+        return table.rows()
+
+    @override
+    def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
+        label = at.label if at.path else "Records"
+        with st.container(gap="xsmall"):
+            st.markdown(f"**{label}**")
+            RecordTable(form.kept, _name(at), seed).draw(label)
+
+
+def _name(at: InputPlace) -> str:
+    """Return the name under which a table keeps its records: that of its form, and the way to it."""
+    names = [str(name) for name in at.path]
+    form = at.name.removesuffix("".join(f".{slug(name)}" for name in names)).partition(":")[2]
+    return f"{form}:table:{slug('.'.join(names))}"
 
 
 def _frame(rows: Sequence[Record], columns: Sequence[RecordColumn]) -> Any:

@@ -12,7 +12,6 @@ from app.forms.typed_in_language import LARGEST_WHOLE, read_number
 from app.forms.typed_json import write_any
 from app.forms.value_shapes import is_plain
 from simulator.base.json_differences import ABSENT
-from simulator.base.json_values import JsonObject
 
 Record: TypeAlias = dict[str, JsonValue]
 Place: TypeAlias = tuple[str, ...]
@@ -22,7 +21,8 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "boolean"]
 _MOST_COLUMNS = 15
 _MOST_ROWS = 2_000
 _LONGEST = 2_000
-_DEEPEST = 3
+DEEPEST = 3
+"""So many names may lead to a table."""
 _INDEX = "_index"
 """What Streamlit calls the numbers of the rows: no column can have this name."""
 
@@ -192,81 +192,10 @@ def _new(columns: Sequence[RecordColumn], cells: Mapping[str, Any], language: st
     return found
 
 
-# ---------------------------------------------------------------- the lists in a value
-
-
-def table_places(value: JsonValue, schema: JsonObject | None = None) -> tuple[Place, ...]:
-    """Return where in a value tables are shown: flat lists of records that are reached by names alone.
-
-    Args:
-        value: The value.
-        schema: Its schema, where one is declared. A list that it does not name plainly stays in the form.
-    """
-    return tuple(_places(value, schema, ()))
-
-
-def _places(value: JsonValue, schema: Any, so_far: Place) -> Iterator[Place]:
+def table_places(value: JsonValue, so_far: Place = ()) -> Iterator[Place]:
+    """Yield where in a value tables are shown: flat lists of records that are reached by names alone."""
     if columns_of(value):
         yield so_far
-    elif isinstance(value, dict) and len(so_far) < _DEEPEST:
+    elif isinstance(value, dict) and len(so_far) < DEEPEST:
         for name, held in value.items():
-            inside = None if schema is None else _property(schema, name)
-            if schema is None or inside is not None:
-                yield from _places(held, inside, (*so_far, name))
-
-
-def _property(schema: Any, name: str) -> Any:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return properties.get(name) if isinstance(properties, dict) else None
-
-
-def value_at(value: Any, place: Place) -> Any:
-    """Return what stands at a place; `ABSENT` where nothing does."""
-    for name in place:
-        if not isinstance(value, dict) or name not in value:
-            return ABSENT
-        value = value[name]
-    return value
-
-
-def without(value: JsonValue, places: Sequence[Place]) -> JsonValue:
-    """Return a value without what stands at these places; an object that holds nothing else goes with it."""
-    if not isinstance(value, dict):
-        return value
-    made: dict[str, JsonValue] = {}
-    for name, held in value.items():
-        inside = _inside(places, name)
-        rest = without(held, inside) if inside else held
-        if (name,) not in places and not (inside and rest == {}):
-            made[name] = rest
-    return made
-
-
-def schema_without(schema: JsonObject, places: Sequence[Place]) -> JsonObject:
-    """Return a schema that does not name what stands at these places, as `without` leaves it."""
-    properties, required = schema.get("properties"), schema.get("required")
-    if not places or not isinstance(properties, dict):
-        return schema
-    left: JsonObject = {}
-    for name, held in properties.items():
-        inside = _inside(places, name)
-        rest = schema_without(held, inside) if inside and isinstance(held, dict) else held
-        if (name,) not in places and not (inside and isinstance(rest, dict) and not rest["properties"]):
-            left[name] = rest
-    named: list[JsonValue] = [name for name in required if name in left] if isinstance(required, list) else []
-    return {**schema, "properties": left, "required": named}
-
-
-def _inside(places: Sequence[Place], name: str) -> list[Place]:
-    return [place[1:] for place in places if len(place) > 1 and place[0] == name]
-
-
-def with_tables(value: JsonValue, tables: Mapping[Place, JsonValue]) -> JsonValue:
-    """Return a value with tables at their places; objects on the way are made where they are not there."""
-    if () in tables:
-        return tables[()]
-    made: Any = dict(value) if isinstance(value, dict) else {}
-    for name in dict.fromkeys(place[0] for place in tables):
-        deeper = {place[1:]: held for place, held in tables.items() if place[0] == name}
-        made[name] = with_tables(made.get(name, {}), deeper)
-    return made  # type: ignore[no-any-return] # an object, as its parts are
+            yield from table_places(held, (*so_far, name))

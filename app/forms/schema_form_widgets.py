@@ -77,6 +77,7 @@ class SchemaForm:
         schema: What the value should look like.
         value: What is there at first; None for an empty form.
         text: The text that is there at first; by default the value's.
+        tables: Flat lists of records are tables.
     """
 
     def __init__(
@@ -86,11 +87,13 @@ class SchemaForm:
         schema: JsonObject,
         value: JsonValue = None,
         text: str | None = None,
+        *,
+        tables: bool = False,
     ) -> None:
         self.kept = kept
         self.name = name
         self.schema = schema
-        self._field = _field_of(json.dumps(schema))
+        self._field = _field_of(json.dumps(schema), tables=tables)
         self._value = value
         self._text = text
 
@@ -334,5 +337,5 @@ def _is_json(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _field_of(schema_text: str) -> Field:
-    return parse_schema(json.loads(schema_text))
+def _field_of(schema_text: str, *, tables: bool) -> Field:
+    return parse_schema(json.loads(schema_text), tables=tables)

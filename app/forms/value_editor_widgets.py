@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
-from app.forms.field_widgets import remove_button
 from app.forms.form_reading import FieldProblem, FormReading
-from app.forms.record_table_widgets import RecordTable
-from app.forms.record_tables import Place, schema_without, table_places, value_at, with_tables, without
-from app.forms.safe_labels import safe_label
+from app.forms.record_tables import columns_of, table_places
 from app.forms.schema_form_widgets import FormResult, SchemaForm
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.value_shapes import (
@@ -25,7 +20,7 @@ from app.forms.value_shapes import (
     with_field,
     without_field,
 )
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import KeptInputs
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.schema.schema_checks import check
 
@@ -92,7 +87,7 @@ class ValueEditor:
         base = self._base()
         if isinstance(base, dict) and (self._schema is not None or not base):
             return ""
-        return "" if table_places(base) == ((),) else why_only_json(base)
+        return "" if columns_of(base) else why_only_json(base)
 
     def _text(self) -> str:
         return str(self._kept.value(self._name, write_json(self._base())) or "")
@@ -111,17 +106,8 @@ class ValueEditor:
         return FormResult(value=found.value, misfits=check(found.value, self._schema) if self._schema else ())
 
     def _reading(self) -> FormReading:
-        form = self._form()
-        found = FormReading(value={}) if form is None else form.reading()
-        tables = self._tables()
-        rows: dict[Place, JsonValue] = {where: list(table.rows()) for where, table in tables.items()}
-        made = as_before(with_tables(found.value, rows), self._base())
-        unread = [
-            problem.model_copy(update={"path": (*where, *problem.path)})
-            for where, table in tables.items()
-            for problem in table.problems()
-        ]
-        return FormReading(value=made, problems=(*found.problems, *unread))
+        found = self._form().reading()
+        return FormReading(value=as_before(found.value, self._base()), problems=found.problems)
 
     # ------------------------------------------------------------ the parts
 
@@ -130,27 +116,11 @@ class ValueEditor:
         known = f":{digest(canonical(self._schema))[:6]}" if self._schema is not None else ""
         return f"{self._name}:{self._kept.value(f'{self._name}:number', 0)}{known}"
 
-    def _places(self) -> tuple[Place, ...]:
-        return table_places(self._base(), self._schema)
-
-    def _tables(self) -> Mapping[Place, RecordTable]:
-        base, name = self._base(), self._form_name()
-        return {
-            where: RecordTable(self._kept, f"{name}:table:{slug('.'.join(where))}", value_at(base, where))
-            for where in self._places()
-        }
-
-    def _form(self) -> SchemaForm | None:
-        """Return the form of what no table shows; None where that is nothing."""
-        base, places = self._base(), self._places()
-        rest = without(base, places)
-        if () in places or (rest == {} and self._schema is None):
-            return None
-        schema = shape_of(rest) if self._schema is None else schema_without(self._schema, places)
-        if places and not schema.get("properties"):
-            schema = {}
+    def _form(self) -> SchemaForm:
+        base = self._base()
+        schema = shape_of(base) if self._schema is None else self._schema
         is_blank = self._is_blank and self._kept.value(f"{self._name}:base") is None
-        return SchemaForm(self._kept, self._form_name(), schema, None if is_blank else rest)
+        return SchemaForm(self._kept, self._form_name(), schema, None if is_blank else base, tables=True)
 
     # ------------------------------------------------------------ drawing
 
@@ -181,21 +151,13 @@ class ValueEditor:
         st.text_area(self._label, key=key, height=_HEIGHT, on_change="ignore")
 
     def _draw_form(self, *, tried: bool) -> None:
-        form, is_free = self._form(), self._schema is None
-        on_remove = self._remove_field if is_free else None
-        if form is not None:
+        base, is_free = self._base(), self._schema is None
+        if base or not is_free:
             tried = tried or bool(self._kept.value(f"{self._form_name()}:tried"))
-            form.draw(tried=tried, misfits=self._of_form().misfits, on_remove=on_remove)
-        for where, table in self._tables().items():
-            words = " \u203a ".join(safe_label(name) for name in where) or "Records"
-            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                st.markdown(f"**{words}**", width="content")
-                if on_remove and where:
-                    key = self._kept.key(f"{self._form_name()}:drop.{slug('.'.join(where))}")
-                    remove_button(key, words, on_remove, where)
-            table.draw(words)
-        if is_free and (objects := objects_in(self._base(), self._places())):
-            if not self._base():
+            on_remove = self._remove_field if is_free else None
+            self._form().draw(tried=tried, misfits=self._of_form().misfits, on_remove=on_remove)
+        if is_free and (objects := objects_in(base, [*table_places(base)])):
+            if not base:
                 st.caption("No fields yet.")
             add_field(self._kept, self._form_name(), objects, self._add_field)
 
@@ -212,10 +174,7 @@ class ValueEditor:
             self.begin(without_field(self._reading().value, way))
 
     def _is_filled(self, but: Way | None) -> bool:
-        form = self._form()
-        if any(table.problems() for where, table in self._tables().items() if where != but):
-            return False
-        if form is None or form.is_filled(but):
+        if self._form().is_filled(but):
             return True
         self._kept.put(f"{self._form_name()}:tried", value=True)
         return False

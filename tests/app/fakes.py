@@ -59,6 +59,10 @@ class Typed(KeptInputs):
         """Return what was typed, else `initial`."""
         return self.typed.get(name, initial)
 
+    def key(self, name: str) -> str:
+        """Return the name."""
+        return name
+
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")

@@ -143,7 +143,7 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     before = path.read_text()
     tab = on_set(path, "one").unfold("case_step_one_0_2").click("edit_one_0_2")
     tab.click(tab.key("form0:json:0.at:drop")).click(tab.key("form0:json:1.dims.w:drop"))
-    tab.click(tab.key("json:2:drop.legs"))
+    tab.click(tab.key("form0:json:2.legs:drop"))
     add(tab, "json:3", "at", "Whole number")
     tab.fill("form0:json:4.at_", None)
     assert tab.click(tab.key("form0:json:4.dims.h:drop")).keys("form0:json:4.dims.h:drop")
