@@ -36,19 +36,24 @@ class ModelChoice(NamedTuple):
         return f"{ANSWERED_BY[self.players]} ({self.why})"
 
 
-def model_choice(asked: Models, lacks: str | None, *, is_recorded: bool) -> ModelChoice | None:
+def model_choice(
+    asked: Models, lacks: str | None, *, is_recorded: bool, asks_none: bool = False
+) -> ModelChoice | None:
     """Decide who answers for the models of a case.
 
     Args:
         asked: What a person has chosen, or the default of the place.
         lacks: Why a model of the agent cannot be asked from here; None where all can.
         is_recorded: Whether the case has what its models answered.
+        asks_none: Whether no model is asked in the replay, so that nothing in it needs the network.
 
     Returns:
         The choice; None where nothing answers.
     """
     if asked != "auto":
         return ModelChoice(asked, "as requested")
+    if asks_none:
+        return ModelChoice("recorded", "no model is asked")
     if not lacks:
         return ModelChoice("real", "all are reachable")
     return ModelChoice("recorded", lacks) if is_recorded else None

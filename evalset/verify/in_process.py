@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
 from evalset.recorded.recorded_turns import needs_no_model
+from evalset.recorded.recording import is_imported
 from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import Models, model_choice
 from evalset.verify.case_replay import ReplayOptions, replayed
@@ -42,7 +43,7 @@ from simulator.runtime.adk.private_network import (
     network_use,
     private_network,
 )
-from simulator.runtime.models.reachability import model_reachability
+from simulator.runtime.models.reachability import has_models, model_reachability
 
 _LOOKS_EVERY = 0.05
 _LOADING = "an agent may need the network when it is loaded"
@@ -217,13 +218,22 @@ def _jobs(
             with asked_what_there_is():
                 reasons[id(each.config)] = absent_words(each.config.absent) or model_reachability(each.config)
         reason = reasons.get(id(each.config))
-        choice = model_choice(models, reason, is_recorded=needs_no_model(each.recorded))
+        is_recorded = needs_no_model(each.recorded)
+        choice = model_choice(models, reason, is_recorded=is_recorded, asks_none=_asks_none(each))
         if choice is None:
             continue
         told.append(f"{each.config.name}: {choice.words}")
         allowing = each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor)
         jobs.append(_Job(allowing, choice.players))
     return jobs, tuple(dict.fromkeys(told))
+
+
+def _asks_none(each: ReadyCase) -> bool:
+    """Return whether no model is asked in the replay of a case: none was when it was recorded here, or its agent has none."""
+    is_own = not is_imported(each.recorded)
+    if is_own and any(turn.models for turn in each.recorded.turns):
+        return False
+    return (is_own and needs_no_model(each.recorded)) or not has_models(each.config.root_agent)
 
 
 async def _replayed_all(

@@ -109,7 +109,7 @@ async def scored(
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
     inner = _inner_difference(each, replay, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
-    checks += _code_words(each, replay, actual, criteria) if models == "recorded" else []
+    checks += _code_words(each, replay, actual, criteria, models)
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     found += _gone_check(each, replay, found) if models == "recorded" else ()
     passed = not replay.error and _pass(found)
@@ -308,9 +308,11 @@ def _checks(
 
 
 def _code_words(
-    each: ReadyCase, replay: CaseReplay, actual: list[Invocation], criteria: Criteria
+    each: ReadyCase, replay: CaseReplay, actual: list[Invocation], criteria: Criteria, models: Players
 ) -> list[Check]:
-    """Look closer at responses that the agent's code makes, where nobody asked for less than by default."""
+    """Look closer at responses that the agent's code makes, where nobody asked for less than by default; no model says other words in them."""
+    if models == "real" and any(replay.models):
+        return []
     if criteria.response is None or criteria.response < DEFAULT_RESPONSE or replay.error:
         return []
     golden = each.case.conversation or []

@@ -173,6 +173,11 @@ def _name_reason(
     return _model_reason(model, environ)
 
 
+def has_models(agent: Any) -> bool:
+    """Return whether an agent, or one below it, asks a model."""
+    return any(True for _ in _agents(agent))
+
+
 def model_names(agent: Any) -> tuple[str, ...]:
     """Return the names of the models of an agent and of all below it, each once."""
     models = (each.model for each in _agents(agent))

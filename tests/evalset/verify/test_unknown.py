@@ -570,6 +570,40 @@ def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, ve
     verifies(0, framed, agents)
 
 
+SORTS = """
+from google.adk.events.event import Event
+
+
+def sort() -> Event:
+    return Event(output="small", route="low")
+
+
+root_agent = Workflow(name="small", edges=[(START, sort), (sort, {"low": close, "high": review})])
+"""
+
+
+@pytest.mark.parametrize(
+    ("edges", "who", "more"),
+    [("close", "with the recorded models (no model is asked)", ""), ("review", "own model", SORTS)],
+    ids=["no model at all", "a model that is not asked"],
+)
+def test_a_decision_of_code_is_compared_where_no_model_is_asked(  # nobody chooses who answers for models
+    tmp_path: Path, ends: Ends, monkeypatch: pytest.MonkeyPatch, *, edges: str, who: str, more: str
+) -> None:
+    """A key is there, so that models could be asked: what the code says depends on none."""
+    monkeypatch.setenv("GOOGLE_API_KEY", "a-key")
+    told = "Expense report 7 was {} by the automatic check and its amount was noted in the books"
+    written = traced(tmp_path, event("user", text="Go."), event("close", text=told.format("approved")))
+    desk = DESK.replace("EDGES", edges) + more
+    for words, code in (("approved", 0), ("rejected", 1)):
+        home = tmp_path / words
+        agents = agent(home, desk.replace("Done: {node_input}", told.format(words))).parent
+        said = ends(code, "verify", written, "--agents-dir", agents, "--quiet").out
+        assert who in said
+        assert ("network was open" in said) is bool(more)
+        assert ('"rejected" instead of "approved"' in said) is bool(code)
+
+
 PLUGIN = """
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
