@@ -80,7 +80,7 @@ class GoldenAgents:
         failed = next((run for run in found.runs if not run.passed), None)
         return {
             "passed": found.status == "passed",
-            "skipped": found.error if found.error in UNCHECKED else "",
+            "skipped": found.error if found.error.startswith(UNCHECKED) else "",
             "text": "\n".join(reasons(found)),
             "told": [
                 *([_RECORDED] if self._given.models == "recorded" else verification.models),

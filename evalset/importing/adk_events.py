@@ -39,7 +39,7 @@ from simulator.facts import (
 from simulator.runtime.adk.codec import event_json
 from simulator.session import SessionFold, SessionState
 from simulator.session.adk_event_fields import USER_AUTHOR
-from simulator.session.model import CONFIRMATION
+from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
 _ASKS_USER = "adk_request_"
 _DONE_BY_TOOLS = ("skip_summarization", "escalate", "transfer_to_agent")
@@ -47,6 +47,7 @@ _DONE_BY_TOOLS = ("skip_summarization", "escalate", "transfer_to_agent")
 
 _REJECTED: JsonObject = {"error": "This tool call is rejected."}
 _NOTHING = RequestDigests(parts={}, chain="")
+_NO_REPLY = f"no reply of the user to the question {{!r}}. Add it as a function response of `{REQUEST_INPUT}` with this ID"
 TAKEN_IN = Provenance(source="recorded", by=BY_IMPORT)
 
 
@@ -400,5 +401,6 @@ def _complete(facts: Sequence[Fact], tell: Callable[[str], None]) -> tuple[list[
         if fold.state is SessionState.COMPLETED:
             best, count = fold.forked(), number + 1
     if not count:
-        raise ImportProblemError("no final response of the agent")
+        asked = [call.call_id for call in fold.session().open_calls if call.tool_name == REQUEST_INPUT]
+        raise ImportProblemError(_NO_REPLY.format(asked[0]) if asked else "no final response of the agent")
     return list(facts[:count]), best

@@ -76,6 +76,7 @@ class DatasetCase(NamedTuple):
         is_golden: Whether it is one that was exported, and says of itself what tools answered.
         places: The places of its turns in `eval_cases`, from 0.
         context: The source text that graders hold the responses against: a text, or a `Content` in JSON; None where it has none.
+        lacks: What its events lack to be a whole session; empty where they are one, or none of a run.
     """
 
     case: EvalCase
@@ -83,6 +84,7 @@ class DatasetCase(NamedTuple):
     is_golden: bool = False
     places: tuple[int, ...] = ()
     context: str | JsonObject | None = None
+    lacks: str = ""
 
 
 class _Entry(NamedTuple):
@@ -480,7 +482,8 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
         missing.of(
             case_id, f"the events do not form a complete session, so only the texts are taken: {error}"
         )
-        return DatasetCase(_asked(entries, case_id, _with_answer(last, _texts(events)), missing))
+        asked = _asked(entries, case_id, _with_answer(last, _texts(events)), missing)
+        return DatasetCase(asked, lacks=str(error))
 
 
 def _left_out(entry: _Entry) -> list[str]:

@@ -357,11 +357,17 @@ class CaseFollowed:
         return min(left, key=lambda recorded: _distance(recorded, question), default=None)
 
     def leaves_out(self, question: InputQuestion) -> bool:
-        """Return whether the recording need not have kept a question: it tells no end of the turn, and no question that is like this one."""
-        if self.now is None or not self.now.is_cut or self.now.open_question is not None:
+        """Return whether the recording need not have kept a question: it tells no end of the turn, and no question that is like this one.
+
+        A trace that has none at all may have lost it, or kept it as a text, if all that it has before that was done.
+        """
+        if self.now is None or self.now.open_question is not None:
             return False
-        near = self._nearest_questions(question)
-        return not near or near[0].distance > _ANOTHER_QUESTION
+        if self.now.is_cut:
+            near = self._nearest_questions(question)
+            return not near or near[0].distance > _ANOTHER_QUESTION
+        is_done = all((self.turn, place) in self._used for place in range(len(self.now.calls)))
+        return self.case.is_partial and is_done and not any(map(inputs_of, self.case.turns))
 
     def why_no_input(self, question: InputQuestion) -> str:
         """Say that nothing was recorded for a question: what is nearest, and what differs."""
@@ -373,13 +379,11 @@ class CaseFollowed:
         )
         recorded = self._questions()
         if not recorded:
-            is_cut = self.now is not None and self.now.is_cut
-            why = (
-                "the imported trace has no reply, and tells no more of the turn"
-                if is_cut
-                else "no input was requested there"
-            )
-            return f"{head}: {why}"
+            if not self.leaves_out(question):
+                return f"{head}: no input was requested there"
+            if self.now and self.now.is_cut:
+                return f"{head}: the imported trace has no reply, and tells no more of the turn"
+            return f"{head}: the imported trace does not contain the question that the agent asks here, so this turn cannot be compared"
         if any(self._fits_input(each, question) for each in recorded):
             return f"{head}: the agent asks once more than recorded"
         (near,) = self._nearest_questions(question)

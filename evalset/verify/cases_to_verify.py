@@ -31,6 +31,7 @@ from evalset.verify.errors import (
     NO_GOLDEN,
     NO_MODEL_TURNS,
     NOT_RECORDED,
+    NOT_WHOLE,
     UnreadableSetError,
     VerifyError,
 )
@@ -97,7 +98,7 @@ class CasesToVerify:
     ) -> None:
         self._held, dataset = _chosen(eval_set, chosen)
         self._recorded = _all_recorded(environment, dataset)
-        self._of_dataset, self._models = dataset is not None, models
+        self._dataset, self._models = dataset, models
         self._environment, self._agents, self._renamed = environment, agents, renamed
         self._prepared: dict[int, ReadyCase | Unready] = {}
 
@@ -121,9 +122,10 @@ class CasesToVerify:
         if not case.conversation:
             return None
         recorded = self._recorded.cases.get(case.eval_id)
-        if recorded is None:
-            return Unready(case, NOT_RECORDED) if self._of_dataset else None
-        if self._models == "recorded" and not needs_no_model(recorded):
+        if recorded is None and self._dataset is not None:
+            lacks = self._dataset.goldens[case.eval_id].lacks
+            return Unready(case, f"{NOT_WHOLE}{lacks}" if lacks else NOT_RECORDED)
+        if recorded is not None and self._models == "recorded" and not needs_no_model(recorded):
             return Unready(case, NO_MODEL_TURNS)
         return None
 

@@ -19,6 +19,9 @@ NOT_RECORDED = (
 )
 """Why a case of a dataset cannot be verified that only asks."""
 
+NOT_WHOLE = "the events of this case do not form a complete session, so it cannot be checked: "
+"""What the error of a case of a dataset begins with whose trace lacks something; what follows names that."""
+
 NO_MODEL_TURNS = f"no model turns are recorded for this case, so it cannot be replayed with recorded models. {ASK_THE_MODEL}"
 """Why a case cannot be verified with recorded models."""
 
@@ -27,8 +30,8 @@ PLAY_RECORDED = (
 )
 """What can be done where the agent's own models cannot be asked, or are not who made the golden."""
 
-UNCHECKED = frozenset({NO_GOLDEN, NOT_RECORDED, NO_MODEL_TURNS})
-"""The errors of cases that have nothing to be checked against, though nothing is wrong with them."""
+UNCHECKED = (NO_GOLDEN, NOT_RECORDED, NOT_WHOLE, NO_MODEL_TURNS)
+"""How the errors begin of cases that have nothing to be checked against, though nothing is wrong with them."""
 
 
 class VerifyError(InputError):

@@ -662,7 +662,60 @@ def test_a_text_behind_a_question_is_the_reply_to_it(
     assert verified(written, graph(tmp_path, "ask, close")) == 0
 
 
-REPLIED = {"name": "request_input", "response": {"result": "yes"}}
+def test_a_trace_without_the_reply_to_its_question_is_told_so(tmp_path: Path, ends: Ends) -> None:
+    """It has the model turns and the final response: what lacks is what the user said between them."""
+    events = [event("user", text="Go."), event("ask", function_call=ASKED), event("close", text="Done: yes")]
+    told = "no reply of the user to the question 'decision'"
+    case = {"id": "one", "agent_data": {"turns": [{"turn_index": 0, "events": events}]}}
+    given = tmp_path / "generated_traces.json"
+    given.write_text(json.dumps({"eval_cases": [case]}))
+    agents = graph(tmp_path, "ask, close")
+    said = ends(2, "verify", given, "--agents-dir", agents, "--quiet").out
+    assert told in said
+    assert "model turns" not in said
+    assert told in ends(0, "import", given, "--out", tmp_path / "set.evalset.json").err
+    reply = event("user", function_response={"id": "decision", "name": "adk_request_input", **YES})
+    case["agent_data"] = {"turns": [{"turn_index": 0, "events": [*events[:2], reply, events[2]]}]}
+    given.write_text(json.dumps({"eval_cases": [case]}))
+    ends(0, "verify", given, "--agents-dir", agents, "--quiet", "--models", "recorded")
+
+
+def test_a_question_that_a_trace_lost_blames_nobody(tmp_path: Path, verifies: Ends) -> None:
+    """Its maker kept another text in the place of the question. What the trace has is compared, and so is a golden that was made here."""
+    agents = graph(tmp_path / "asks", "ask, close")
+    go, end, again = (
+        event("user", text="Go."),
+        event("close", text="Asked: Approve?"),
+        "asks the user for input",
+    )
+    told = verifies(2, traced(tmp_path, go, end), agents).out
+    assert "does not contain the question that the agent asks here" in told
+    assert again not in told
+    call = {"name": "note", "args": {"text": "tea"}, "id": "c"}
+    response = event("review", function_response={"name": "note", "id": "c", "response": {"noted": True}})
+    (tmp_path / "called").mkdir()
+    called = traced(tmp_path / "called", go, event("review", function_call=call), response, end)
+    verifies(1, called, agents)
+    reply = event("user", function_response={"id": "decision", "name": "adk_request_input", **YES})
+    (tmp_path / "asked").mkdir()
+    asked = traced(
+        tmp_path / "asked", go, event("ask", function_call=ASKED), reply, event("close", text="Done: yes")
+    )
+    twice = agent(
+        tmp_path / "twice", DESK.replace("EDGES", "ask, again, close").replace("def close", AGAIN)
+    ).parent
+    assert again in verifies(1, asked, twice).out
+    own = played(graph(tmp_path / "own", "close") / "small", {"say": "Go.", "moves": []})
+    assert again in verifies(1, own, agents).out
+
+
+AGAIN = """def again(node_input: object) -> RequestInput:
+    return RequestInput(interrupt_id="again", message="Sure?")
+
+
+def close"""
+YES: dict[str, Any] = {"response": {"result": "yes"}}
+REPLIED = {"name": "request_input", **YES}
 
 
 @pytest.mark.long
