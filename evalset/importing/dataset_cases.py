@@ -554,6 +554,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         missing.of(case_id, "a trace: what the agent did is taken, and not the golden that it was run for")
     is_told = any(map(is_of_agent, events))
     whole = _with_answer(entry, _without_chunks(case_id, events, missing))
+    whole = _with_own_end(entry, case_id, whole, missing)
     events = _with_replies(case_id, whole, missing)
     is_cut = entry.is_cut and is_told
     question = _question(events[-1]) if is_cut else None
@@ -713,6 +714,23 @@ def _with_answer(entry: _Entry, events: Sequence[JsonObject]) -> list[JsonObject
     if any(is_of_agent(event) for event in events):
         return list(events)
     return [*events, *_answered(entry)]
+
+
+def _with_own_end(
+    entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: _Missing
+) -> list[JsonObject]:
+    """Return the events with the case's first response in place of a last text that begins with it: the maker wrote more behind the agent's words."""
+    *before, last = events
+    own = next((content_text(event["content"]) for event in _answered(entry)), "")
+    said = (_said_alone(last) or "") if is_of_agent(last) else ""
+    if not own or not said.startswith(own) or said[len(own) :][:1].isalnum() or said.strip() == own.strip():
+        return list(events)
+    missing.of(
+        case_id,
+        "words behind the response are left out of the last event, as `responses` has it without them",
+    )
+    content = types.Content(role="model", parts=[types.Part(text=own)])
+    return [*before, {**last, "content": _dumped(content)}]
 
 
 def _without_calls(found: FoundCase) -> FoundCase:

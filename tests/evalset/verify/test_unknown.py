@@ -680,6 +680,22 @@ def test_a_trace_without_the_reply_to_its_question_is_told_so(tmp_path: Path, en
     ends(0, "verify", given, "--agents-dir", agents, "--quiet", "--models", "recorded")
 
 
+def test_what_a_maker_wrote_behind_a_response_is_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends
+) -> None:
+    """The case has the response itself beside its events: that is compared, each word of it. A text that begins otherwise is kept."""
+    more = 'Done: fine | output={"decision": "approved", "decided_by": "system", "at": "2026-05-02"}'
+    events = [event("user", text="Go."), event("review", text="fine"), event("close", text=more)]
+    agents = graph(tmp_path, "review, close")
+    for said, code in (("Done: fine", 0), ("Done: fi", 1), ("Not done", 1)):
+        home = tmp_path / said.replace(": ", "_")
+        home.mkdir()
+        responses = [{"response": {"role": "model", "parts": [{"text": said}]}}]
+        written = traced(home, *events, responses=responses)
+        assert ("words behind the response are left out" in capsys.readouterr().err) is not bool(code)
+        verifies(code, written, agents)
+
+
 def test_a_question_that_a_trace_lost_blames_nobody(tmp_path: Path, verifies: Ends) -> None:
     """Its maker kept another text in the place of the question. What the trace has is compared, and so is a golden that was made here."""
     agents = graph(tmp_path / "asks", "ask, close")
