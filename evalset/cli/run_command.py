@@ -21,6 +21,7 @@ from evalset.editing.golden_writing import replace_case, replacing
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
 from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
+from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases, without_names
@@ -205,7 +206,9 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         if what := importable_kind(text.encode()):
             raise Ends(BAD_INPUT, f"{path}: this is {what}, not a script. Import it: {import_command(path)}")
         if not holds_cases(text):
-            return read_script(text), ()
+            if (converted := convert_old_form(path, text.encode())) is None:
+                return read_script(text), ()
+            text = converted.model_dump_json()
         chosen = _chosen(path, read_cases(text), case)
         made = script_with_recording(
             chosen, _recorded_of(path, text, chosen), agents_as_tools(config.root_agent)
@@ -221,6 +224,8 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         raise Ends(BAD_INPUT, f"{path}: {error}") from error
     except (ScriptError, ScenarioError) as error:
         raise Ends(BAD_INPUT, "\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+    except EvalSetError as error:
+        raise Ends(BAD_INPUT, str(error)) from error
 
 
 def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:

@@ -216,3 +216,16 @@ def test_earlier_events_of_a_case_are_left_out_and_named(
     assert run("order_desk", "--script", eval_set, "--out", tmp_path / "new.evalset.json", *WORDS[:-1]) == 0
     (warned,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: earlier"))
     assert all(word in warned for word in (": 2 in", "`events`", "'one'"))
+
+
+def test_a_test_in_the_oldest_form_is_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of queries is one case, as ADK's converter makes it; a list of other things is named as what it is not."""
+    given, out = tmp_path / "talk.test.json", tmp_path / "out.evalset.json"
+    given.write_text(json.dumps([{"query": "Hi.", "expected_tool_use": [], "reference": "Hello."}]))
+    desk = write_desk(tmp_path / "agents")
+    assert run(desk, "--script", given, "--out", out, *WORDS) == 0, capsys.readouterr().err
+    (case,) = told(out)
+    assert [part["text"] for part in case["conversation"][0]["final_response"]["parts"]] == ["Hello."]
+    given.write_text(json.dumps([{"question": "Hi."}]))
+    assert run(desk, "--script", given, "--out", out, *WORDS) == 2
+    assert "neither an eval set nor in ADK's legacy format" in capsys.readouterr().err
