@@ -384,6 +384,12 @@ _WRITTEN = (
 )
 
 _UNSET = "the agent's code reads environment variables that are not set here: "
+_MOST_VARIABLES = 5
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_VARIABLES
+    return ", ".join(names[:_MOST_VARIABLES]) + (f", and {more} more" if more > 0 else "")
 
 
 def _agent(
@@ -397,7 +403,7 @@ def _agent(
         else "the eval set and the recording agree here",
         *(["the tool declarations did not change"] if evidence.same_tools else []),
         *(evidence.maybe_edited if not is_noted else ()),
-        *([f"{_UNSET}{', '.join(evidence.unset)}"] if evidence.unset else []),
+        *([_UNSET + _some(evidence.unset)] if evidence.unset else []),
     )
     theirs = divergence.pairs[0].actual
     has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
@@ -415,7 +421,9 @@ def _agent(
 def _of_the_agent(divergence: Divergence, evidence: Evidence) -> tuple[Verdict, str]:
     """Return the verdict on what the agent does, and what is not known of it."""
     if evidence.is_imported:
-        return "differs_from_trace", _MAY_BE_UNCHANGED + (_STATE_UNKNOWN if evidence.state is None else "")
+        return "differs_from_trace", _MAY_BE_UNCHANGED + (
+            _STATE_UNKNOWN if evidence.state is None and evidence.called else ""
+        )
     if any(turn <= divergence.turn for turn in evidence.written):
         return "differs_from_moves", _WRITTEN
     return "agent_changed", ""

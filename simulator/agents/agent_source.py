@@ -7,7 +7,8 @@ import hashlib
 import inspect
 import os
 import stat
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -75,8 +76,12 @@ def _read(file: Path, *_: int) -> str:
 
 
 def unset_variables(config: SimulatedAgentConfig, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the environment variables that the code of an agent asks for by name, and that are not set, sorted."""
-    named = {name for node in _nodes_of(config) for name in _variables_in(node)}
+    """Return the environment variables that the modules which an agent has imported ask for by name, and that are not set, sorted."""
+    place = source_of(config)
+    files = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+    loaded = {os.path.realpath(file) for file in files if file}
+    trees = () if place is None else _trees_at(place, lambda file: os.path.realpath(file) in loaded)
+    named = {name for tree in trees for node in ast.walk(tree) for name in _variables_in(node)}
     return tuple(sorted(name for name in named if name not in environ))
 
 
@@ -238,9 +243,9 @@ def _nodes_of(config: SimulatedAgentConfig) -> Iterator[ast.AST]:
         yield from ast.walk(tree)
 
 
-def _trees_at(place: Path) -> Iterator[ast.AST]:
+def _trees_at(place: Path, is_wanted: Callable[[Path], bool] = lambda _: True) -> Iterator[ast.AST]:
     for file in loadable_files(place):
-        if file.suffix == ".py":
+        if file.suffix == ".py" and is_wanted(file):
             with suppress(OSError, SyntaxError, ValueError, RecursionError):
                 yield parsed(file.read_bytes())
 
