@@ -10,7 +10,12 @@ from simulator.base.json_text import JsonTextError
 from simulator.base.json_values import place_words
 from simulator.base.validation_words import InputError, first_of, flaws, shortened
 
-RECORD_IT = "To record it, play it into another set with `golden-trace run AGENT --script SET --case ID --out NEW_SET`, or in the studio"
+PLAYED = "AGENT --script SET --case ID"
+"""What is named where a case is played again."""
+
+RECORD_IT = (
+    f"To record it, play it into another set with `golden-trace run {PLAYED} --out NEW_SET`, or in the studio"
+)
 """What to do about a case of which nothing is recorded."""
 
 ASK_THE_MODEL = "To check it, use `--models real` and set the key of the model, or play it in the studio and export it again"

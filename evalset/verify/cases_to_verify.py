@@ -13,12 +13,15 @@ from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.datasets.agent_projects import project_of
-from evalset.errors import RECORD_IT, EvalSetError, words_of_refusal
+from evalset.errors import PLAYED, RECORD_IT, EvalSetError, words_of_refusal
 from evalset.files.case_text import convert_old_form, loaded
 from evalset.files.eval_names import no_case
+from evalset.files.file_kinds import import_command
+from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
+from evalset.importing.known_answers import known_answers
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
 from evalset.recorded.golden_digests import with_golden, with_noted_parts
@@ -99,6 +102,7 @@ class CasesToVerify:
         self._held, dataset = _chosen(eval_set, chosen)
         self._recorded = _all_recorded(environment, dataset)
         self._dataset, self._models = dataset, models
+        self._eval_set = eval_set
         self._environment, self._agents, self._renamed = environment, agents, renamed
         self._prepared: dict[int, ReadyCase | Unready] = {}
 
@@ -125,12 +129,35 @@ class CasesToVerify:
         if recorded is None and self._dataset is not None:
             lacks = self._dataset.goldens[case.eval_id].lacks
             return Unready(case, f"{NOT_WHOLE}{lacks}" if lacks else NOT_RECORDED)
+        if recorded is None and _is_told(case):
+            return Unready(case, _IMPORT_IT.format(self._environment.name, import_command(self._eval_set)))
         if recorded is not None and self._models == "recorded" and not needs_no_model(recorded):
             return Unready(case, NO_MODEL_TURNS)
         return None
 
+    def named(self, error: str, each: ReadyCase | Unready, agent: str) -> str:
+        """Return an error about a case with the names in the command that it may have, as far as they are known; `agent` is that of all cases."""
+        origin = each.config.origin if isinstance(each, ReadyCase) else ""
+        above = agent_above(self._eval_set.absolute(), Path(self._eval_set.absolute().anchor))
+        place = agent or (origin if Path(origin).is_absolute() else str(above or "AGENT"))
+        file = "SET" if self._dataset is not None else str(self._eval_set)
+        names = f"{shlex.quote(place)} --script {shlex.quote(file)} --case {shlex.quote(each.case.eval_id)}"
+        return error.replace(PLAYED, names)
+
     def __iter__(self) -> Iterator[ReadyCase | Unready]:
         return map(self.__getitem__, range(len(self)))
+
+
+_IMPORT_IT = "no recording of this case in {}. The set has its calls and responses, so import them: `{}`"
+
+
+def _is_told(case: EvalCase) -> bool:
+    """Return whether a case itself has all that its replay needs, as an import would record it."""
+    turns = case.conversation or ()
+    if any(turn.intermediate_data is None or turn.final_response is None for turn in turns):
+        return False
+    answers = known_answers(case)
+    return answers.environment is not None and not answers.problems
 
 
 def doctor_command(eval_set: Path, agent: str, agents_dir: Path | None) -> str:

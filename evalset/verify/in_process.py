@@ -140,12 +140,16 @@ def _verified(
     with collecting_seldom():
         done = run(_replayed_all(jobs, request, first, tell, stop))
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
+    ended = [(each, results.get(id(each.case)) or _not_run(each)) for each in wanted]
     return Verification(
         eval_set=request.eval_set,
         environment=request.recording,
         criteria=request.criteria,
         runs=request.runs,
-        cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
+        cases=tuple(
+            case.model_copy(update={"error": read.cases.named(case.error, each, request.agent)})
+            for each, case in ended
+        ),
         models=(*told, *lacks),
         renamed={old: new for each in wanted for old, new in each.renamed.items()},
         measured=Measured(files=read.files, agents=measured_agents(configs), adk=adk_version()),

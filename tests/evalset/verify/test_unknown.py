@@ -139,8 +139,24 @@ def test_final_responses_alone_are_no_recording(
     assert "tells no tool calls" in told.err
     assert not sidecar_of(written).exists()
     shown = verifies(2, written, tmp_path / "agents")
-    assert "golden-trace run" in shown.out
+    assert f"golden-trace run AGENT --script {written} --case one --out" in shown.out
     assert "agent changed" not in shown.out
+    shown = verifies(2, written, tmp_path / "agents", "--agent", tmp_path / "agents" / "small")
+    assert f"golden-trace run {tmp_path / 'agents' / 'small'} --script" in shown.out
+
+
+@pytest.mark.parametrize("responses", [TOLD["tool_responses"], []], ids=["all", "none"])
+def test_a_set_that_has_all_responses_is_to_be_imported(
+    tmp_path: Path, verifies: Ends, responses: list[Any]
+) -> None:
+    """Before the import nothing is recorded beside it; then it passes. Without the responses it has to be played."""
+    told = {**TOLD, "tool_responses": responses}
+    written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": told})
+    given = tmp_path / "given.evalset.json"
+    shown = verifies(2, given, tmp_path / "agents").out
+    assert (f"golden-trace import {given}" in shown) is bool(responses)
+    assert ("golden-trace run" in shown) is not bool(responses)
+    verifies(0 if responses else 2, written, tmp_path / "agents")
 
 
 @pytest.mark.long
@@ -471,6 +487,7 @@ def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, v
     written = traced(tmp_path, event("user", text="Go."), event("small", text="Done: fine"))
     told = verifies(2, written, agents).out
     assert "the imported trace has no turn of the model of review" in told
+    assert f"run {agents / 'small'} --script {written} --case one --out NEW_SET" in told
     assert "agent changed" not in told
 
 
@@ -526,9 +543,16 @@ def test_what_a_trace_holds_is_compared(tmp_path: Path, verifies: Ends) -> None:
     module.write_text(
         f"import os\n{code}\nMODE, HOME = os.environ.get('DESK_MODE'), os.environ['HOME']  # no os.getenv('OLD')\n"
     )
+    (module.parent / "serve.py").write_text(
+        "import os\nMODE = os.environ.get('SERVE_MODE')\n"
+    )  # nobody imports it
     told = verifies(1, written, tmp_path / "agents").out
     assert "agent and the trace differ" in told
     assert "not set here: DESK_MODE\n" in told
+    assert "the state that tools set" not in told
+    six = ", ".join(f"os.getenv('D{number}')" for number in range(6))
+    module.write_text(f"{module.read_text()}SIX = {six}\n")
+    assert "not set here: D0, D1, D2, D3, D4, and 2 more\n" in verifies(1, written, tmp_path / "agents").out
     assert "agent changed" not in told
     said = {"response": {"role": "model", "parts": [{"text": "Done: fine"}]}}
     (tmp_path / "told").mkdir()
