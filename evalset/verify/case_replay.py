@@ -55,7 +55,7 @@ from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
 from simulator.runtime.plugin.session_play import EnvironmentCall
 
-_USER = "user"
+_USER, _ROUTE = "user", "route"
 _QUIET = RunConfig(
     telemetry=TelemetryConfig(
         genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
@@ -209,6 +209,9 @@ class _Replay:
         session = await self._sessions.get_session(app_name=self._runner.app_name, **self._session)
         state = session.state if session is not None else {}
         written: JsonObject = jsonable(lasting(state))
+        told = (self._recorded.final_state or {}).get(_ROUTE)
+        if self._recorded.is_partial and told in self.environment.routes:
+            written.setdefault(_ROUTE, told)  # its maker wrote where a node led as the state that it set
         return written
 
 
@@ -312,6 +315,7 @@ class _Listening(HermeticEnvironment):
         self._asks_models = kwargs.get("models") == "real"
         self.inner: list[tuple[int, IncomingCall]] = []
         self._turn = 0
+        self.routes: list[Any] = []
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
@@ -369,6 +373,8 @@ class _Listening(HermeticEnvironment):
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
         """Note what became of what a model said, or a tool responded."""
         await super().on_event_callback(invocation_context=invocation_context, event=event)
+        if event.actions.route is not None:
+            self.routes.append(jsonable(event.actions.route))
         if not within():
             self.passed.happened(event, self._turn)
 

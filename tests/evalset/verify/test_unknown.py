@@ -720,6 +720,16 @@ def test_what_a_maker_wrote_behind_a_response_is_not_compared(
         verifies(code, written, agents)
 
 
+@pytest.mark.parametrize(("route", "code"), [("low", 0), ("high", 1)])
+def test_a_route_that_a_maker_wrote_as_state_is_none(
+    tmp_path: Path, verifies: Ends, route: str, code: int
+) -> None:
+    """The run leads there, too, and sets no such state. Another route is a difference."""
+    sorts = {**event("small", text="small"), "state_delta": {"route": route}}
+    written = traced(tmp_path, event("user", text="Go."), sorts, event("close", text="Done: small"))
+    verifies(code, written, agent(tmp_path / "agents", DESK.replace("EDGES", "review") + SORTS).parent)
+
+
 def test_a_question_that_a_trace_lost_blames_nobody(tmp_path: Path, verifies: Ends) -> None:
     """Its maker kept another text in the place of the question. What the trace has is compared, and so is a golden that was made here."""
     agents = graph(tmp_path / "asks", "ask, close")
