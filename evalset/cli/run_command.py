@@ -19,9 +19,9 @@ from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.editing.case_play import script_with_recording
 from evalset.editing.golden_writing import replace_case, replacing
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
+from evalset.files.case_text import convert_old_form
 from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
 from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
-from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases, without_names

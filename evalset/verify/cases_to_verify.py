@@ -17,7 +17,6 @@ from evalset.errors import PLAYED, RECORD_IT, EvalSetError, words_of_refusal
 from evalset.files.case_text import convert_old_form, loaded
 from evalset.files.eval_names import no_case
 from evalset.files.file_kinds import import_command
-from evalset.files.legacy_format import convert_old_form
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset

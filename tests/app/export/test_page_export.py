@@ -24,7 +24,7 @@ from app.live.live_sessions import LiveSession
 from app.session.shell_texts import words_of
 from evalset import import_cases
 from evalset.cli.shell_lines import AgentWords
-from evalset.editing.recording_beside import open_beside
+from evalset.editing.sidecars import open_beside
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
