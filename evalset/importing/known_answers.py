@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, InvocationEvents
 from google.adk.events.event import Event
 from google.genai import types
+from pydantic_core import PydanticSerializationError, to_json
 
 from evalset.files.eval_names import NAMELESS, usable_eval_id
-from evalset.importing.adk_events import AdkSession, case_of_session
+from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session
 from evalset.importing.gathered import ImportProblemError
+from evalset.recorded.golden_digests import state_digest, text_digest, value_digest, with_digests
 from evalset.recorded.recording import (
+    Author,
+    GoldenCall,
+    GoldenTurn,
+    RecordedCall,
     RecordedCase,
+    RecordedModelTurn,
+    RecordedTurn,
     without_end,
 )
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
+from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import steers
 from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.facts import Returned
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 _AGENT = ""
@@ -31,10 +41,6 @@ _ONLY_TEXTS = "tells no tool calls, so nothing is recorded of it: a replay would
 
 _LATEST = 4_000_000_000.0
 """A time behind this one is none: ADK takes any number."""
-
-
-_Told: TypeAlias = tuple[str, Sequence[types.Part]]
-"""Who said something, and the parts of it."""
 
 
 class KnownAnswers(NamedTuple):
@@ -70,30 +76,44 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[ObservedCall]) -> KnownAn
         if isinstance(call.response, dict):
             spare[_question(call.tool_name, call.arguments)].append(call.response)
     missing: list[str] = []
-    events = [
-        event
-        for number, turn in enumerate(case.conversation, start=1)
-        for event in _Reader(number, spare, missing).events(turn)
+    turns = [
+        _Reader(number, spare, missing).told(turn) for number, turn in enumerate(case.conversation, start=1)
     ]
     problems = [f"the case {case.eval_id!r}, {words}" for words in missing]
     given = case.session_input
-    session = AdkSession(
-        session_id=case.eval_id or usable_eval_id(""),
-        app_name=(given.app_name if given else "") or NAMELESS,
-        user_id=(given.user_id if given else "") or "user",
-        state=dict(copied(given.state)) if given else {},
-        events=events,
+    app_name, user_id = (
+        (given.app_name if given else "") or NAMELESS,
+        (given.user_id if given else "") or "user",
     )
-    try:
-        found = case_of_session(session, problems.append).environment
-    except ImportProblemError as error:
-        words = f"the case {case.eval_id!r} has no recorded environment: {error}"
-        return KnownAnswers(None, (*problems, words))
+    found = direct_recording(case, turns, app_name=app_name, user_id=user_id)
+    if found is None:
+        session = AdkSession(
+            session_id=case.eval_id or usable_eval_id(""),
+            app_name=app_name,
+            user_id=user_id,
+            state=dict(copied(given.state)) if given else {},
+            events=[event for turn in turns for event in _events(turn)],
+        )
+        try:
+            found = case_of_session(session, problems.append).environment
+        except ImportProblemError as error:
+            return KnownAnswers(
+                None, (*problems, f"the case {case.eval_id!r} has no recorded environment: {error}")
+            )
     if found is not None:
         end = case.final_session_state
         kept = found.model_copy(update={"final_state": dict(copied(end))}) if end else without_end(found)
         return KnownAnswers(kept, tuple(problems))
     return KnownAnswers(found, tuple(problems))
+
+
+def _events(turn: ToldTurn) -> Iterator[Event]:
+    """Yield the events that a turn may have come from."""
+    for author, parts, role in (
+        (USER_AUTHOR, turn.query, "user"),
+        *((author, parts, "model") for author, parts in turn.steps),
+    ):
+        yield Event(author=author, content=types.Content(role=role, parts=list(parts)), timestamp=turn.at)
 
 
 class _Reader:
@@ -102,22 +122,17 @@ class _Reader:
     def __init__(self, number: int, spare: defaultdict[str, deque[JsonObject]], missing: list[str]) -> None:
         self._number, self._spare, self._missing = number, spare, missing
 
-    def events(self, turn: Invocation) -> Iterator[Event]:
-        """Yield the events that an invocation may have come from, with the answers to its calls as far as they are known."""
+    def told(self, turn: Invocation) -> ToldTurn:
+        """Return what an invocation tells, with the answers to its calls as far as they are known."""
         steps = list(self._steps(turn))
         final = turn.final_response.parts if turn.final_response else None
         if final:
             steps.append((steps[-1][0] if steps else _AGENT, final))
         is_time = 0 < turn.creation_timestamp < _LATEST
         at = turn.creation_timestamp if is_time else float(self._number)
-        said: Sequence[types.Part] = turn.user_content.parts or ()
-        for author, parts, role in (
-            (USER_AUTHOR, said, "user"),
-            *((author, parts, "model") for author, parts in steps),
-        ):
-            yield Event(author=author, content=types.Content(role=role, parts=list(parts)), timestamp=at)
+        return ToldTurn(at, turn.user_content.parts or (), steps, bool(final))
 
-    def _steps(self, turn: Invocation) -> Iterator[_Told]:
+    def _steps(self, turn: Invocation) -> Iterator[Told]:
         match turn.intermediate_data:
             case InvocationEvents(invocation_events=events):
                 told = [
@@ -136,7 +151,7 @@ class _Reader:
             case _:
                 return
 
-    def _listed(self, data: IntermediateData) -> Iterator[_Told]:
+    def _listed(self, data: IntermediateData) -> Iterator[Told]:
         """Yield each call with its answer: by the call's id, and else the next of the tool."""
         by_id = {each.id: each for each in data.tool_responses if each.id}
         by_name: defaultdict[str, deque[types.FunctionResponse]] = defaultdict(deque)
@@ -155,7 +170,7 @@ class _Reader:
             else:
                 yield from self._answers(_AGENT, [call])
 
-    def _answers(self, author: str, calls: Iterable[types.FunctionCall]) -> Iterator[_Told]:
+    def _answers(self, author: str, calls: Iterable[types.FunctionCall]) -> Iterator[Told]:
         """Yield the answers that stand elsewhere in the file; note the calls that have none."""
         for call in calls:
             if steers(call.name):
@@ -175,3 +190,169 @@ class _Reader:
 
 def _question(name: str, arguments: JsonObject) -> str:
     return canonical([name, arguments])
+
+
+# Records a plain case without a session between: texts, tool calls and responses, with nothing that ADK treats in a special way.
+#
+# A session's facts, its fold and its golden trace cost more than ten times as much. What is not plain is left to them.
+
+
+Told: TypeAlias = tuple[str, Sequence[types.Part]]
+"""Who said something, and the parts of it."""
+
+_ASKS_USER = "adk_request_"
+_TEXT, _CALL, _RESPONSE = frozenset({"text"}), frozenset({"function_call"}), frozenset({"function_response"})
+_OF_CALL, _OF_RESPONSE = frozenset({"id", "name", "args"}), frozenset({"id", "name", "response"})
+_AUTHOR = Author(source=TAKEN_IN.source, by=TAKEN_IN.by or "")
+
+
+class ToldTurn(NamedTuple):
+    """What an invocation tells: when it began, what the user said, and what followed; the last of it is the final response."""
+
+    at: float
+    query: Sequence[types.Part]
+    steps: Sequence[Told]
+    has_final: bool
+
+
+class _NotPlainError(Exception):
+    """A session is needed to record the case."""
+
+
+def direct_recording(
+    case: EvalCase, turns: Sequence[ToldTurn], *, app_name: str, user_id: str
+) -> RecordedCase | None:
+    """Record a case; None where that takes a session: the result is the same as that of one."""
+    try:
+        return _recorded_directly(case, turns, app_name, user_id)
+    except (_NotPlainError, NotJsonError, PydanticSerializationError):
+        return None
+
+
+def _recorded_directly(
+    case: EvalCase, turns: Sequence[ToldTurn], app_name: str, user_id: str
+) -> RecordedCase:
+    _require(bool(case.eval_id))
+    state = lasting(copied(case.session_input.state)) if case.session_input else {}
+    reader = _Direct()
+    recorded = tuple(reader.turn(turn, number, len(turns)) for number, turn in enumerate(turns))
+    digest = state_digest(state)
+    return RecordedCase(
+        agent=turns[0].steps[0][0] or app_name,
+        app_name=app_name,
+        user_id=user_id,
+        seed=case.eval_id,
+        recorded_at=turns[0].at,
+        state=state,
+        final_state=dict(copied(state)),
+        turns=recorded,
+        golden_state=digest,
+        golden_start=digest,
+    )
+
+
+class _Direct:
+    """Records the turns of a case, one after the other."""
+
+    def __init__(self) -> None:
+        self._ids = CallIds()
+        self._calls: dict[str, tuple[types.FunctionCall, str]] = {}
+        self._responses: dict[str, JsonObject] = {}
+
+    def turn(self, told: ToldTurn, number: int, of: int) -> RecordedTurn:
+        _require(told.has_final)
+        query, final = _texts(told.query), _texts(told.steps[-1][1])
+        _require(any(final))
+        asked: list[str] = []
+        calls: list[RecordedCall] = []
+        models: list[RecordedModelTurn] = []
+        for author, parts in told.steps:
+            _require((not author or author.isidentifier()) and author != USER_AUTHOR and bool(parts))
+            written = [_written(part) for part in parts]
+            answers = [part.function_response for part in parts if part.function_response]
+            asked += self._asked(author, parts, written)
+            calls += self._answered(answers)
+            if not answers:
+                content = {"parts": written, "role": "model"}
+                models.append(
+                    RecordedModelTurn.known(agent=author, responses=({"content": content},), author=_AUTHOR)
+                )
+        golden = GoldenTurn.known(
+            number=number,
+            of=of,
+            query=text_digest("\n".join(query)),
+            calls=tuple(map(self._golden, asked)),
+            text=text_digest("\n".join(filter(None, final))),
+        )
+        said = {"parts": [_written(part) for part in told.query], "role": "user"}
+        turn = RecordedTurn.known(query=said, calls=tuple(calls), models=tuple(models), golden=golden)
+        return with_digests(turn)
+
+    def _asked(self, author: str, parts: Sequence[types.Part], written: list[JsonObject]) -> Iterator[str]:
+        """Yield each call its id, in what is written of it too."""
+        for place, part in enumerate(parts):
+            if (call := part.function_call) is not None:
+                _require(bool(call.name) and not str(call.name).startswith(_ASKS_USER))
+                call_id = self._ids.of_call(call)
+                _require(call_id not in self._calls)
+                written[place] = {"function_call": {"id": call_id, **_without_id(written[place])}}
+                self._calls[call_id] = call, author
+                yield call_id
+
+    def _answered(self, answers: Sequence[types.FunctionResponse]) -> Iterator[RecordedCall]:
+        for answer in answers:
+            call_id = self._ids.of_response(answer) or ""
+            _require(call_id in self._calls and call_id not in self._responses)
+            call, author = self._calls[call_id]
+            _require(answer.name == call.name)
+            response: JsonObject = copied(answer.response or {})
+            self._responses[call_id] = response
+            if steers(call.name, answer.response):
+                continue
+            yield RecordedCall.known(
+                id=call_id,
+                tool=call.name,
+                agent=author,
+                arguments=dict(copied(call.args or {})),
+                outcome=Returned.known(value=response),
+                author=_AUTHOR,
+            )
+
+    def _golden(self, call_id: str) -> GoldenCall:
+        call, _ = self._calls[call_id]
+        response = self._responses.get(call_id)
+        return GoldenCall.known(
+            tool=call.name,
+            arguments=value_digest(call.args or {}),
+            response="" if response is None else value_digest(response),
+        )
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise _NotPlainError
+
+
+def _texts(parts: Sequence[types.Part]) -> list[str]:
+    """Return the texts of parts that are nothing else."""
+    _require(bool(parts) and all(part.text is not None for part in parts))
+    return [part.text or "" for part in parts]
+
+
+def _written(part: types.Part) -> JsonObject:
+    """Write a part in JSON, where it is one text, call or response and nothing else."""
+    written: Any = part.model_dump(mode="json", exclude_none=True)
+    names = written.keys()
+    _require(
+        names == _TEXT
+        or (names == _CALL and written["function_call"].keys() <= _OF_CALL)
+        or (names == _RESPONSE and written["function_response"].keys() <= _OF_RESPONSE)
+    )
+    to_json(written)  # refuses half of a surrogate pair
+    whole: JsonObject = copied(written)
+    return whole
+
+
+def _without_id(written: JsonObject) -> dict[str, Any]:
+    call: Any = written["function_call"]
+    return {name: value for name, value in call.items() if name != "id"}
