@@ -23,7 +23,6 @@ from app.forms.field_widgets import (
     TextField,
     close_button,
     problem_line,
-    remove_button,
 )
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_object
@@ -306,7 +305,8 @@ class ObjectField(Field):
             with line:
                 with st.container():
                     form.draw(member.field, value, at)
-                remove_button(form.kept.key(f"{at.name}:drop"), at.label, form.on_remove, at.path)
+                words = f"Remove {at.label}"
+                close_button(form.kept.key(f"{at.name}:drop"), words, form.on_remove, at.path)
 
     def _draw_others(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
         """Draw fields that no schema names: of each its name and its value."""

@@ -195,13 +195,13 @@ class TextField(Field):
     def fits(self, value: Any) -> bool:
         return isinstance(value, str)
 
-    def text(self, seed: Any) -> str:
+    def first(self, seed: Any) -> str:
         """Return what the input holds at first."""
         return "" if seed is ABSENT else str(seed)
 
     def typed(self, kept: KeptInputs, seed: Any, name: str) -> Typed:
         """Return what the input holds."""
-        return Typed(str(kept.value(name, self.text(seed)) or ""))
+        return Typed(str(kept.value(name, self.first(seed)) or ""))
 
     @override
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
@@ -217,7 +217,7 @@ class TextField(Field):
 
     @override
     def draw(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
-        named, kept, text = self.named(at), form.kept, self.text(seed)
+        named, kept, text = self.named(at), form.kept, self.first(seed)
         if self.is_long or is_long(text):
             st.text_area(**named, key=kept.widget(at.name, text), on_change=form.on_change)
         elif self.suggestions:
@@ -245,7 +245,7 @@ class _LanguageField(TextField):
 
     def typed(self, kept: KeptInputs, seed: Any, name: str) -> Typed:
         """Return what the input holds, as JSON writes it; what it held at first is that already."""
-        text = str(kept.value(name, first := self.text(seed)) or "")
+        text = str(kept.value(name, first := self.first(seed)) or "")
         if not text.strip() or text == first:
             return Typed(text)
         read = self.reads(text, kept.language)
@@ -269,7 +269,7 @@ class NumberField(_LanguageField):
         return is_number and abs(value) <= LARGEST_WHOLE and not (self.is_integer and value != int(value))
 
     @override
-    def text(self, seed: Any) -> str:
+    def first(self, seed: Any) -> str:
         return "" if seed is ABSENT else write_json(int(seed) if self.is_integer else seed)
 
     @override
@@ -324,7 +324,7 @@ class TimeField(_LanguageField):
         with form.line(f"{at.name}:date") if at.shows_label else st.container(horizontal=True):
             st.text_input(
                 **self.named(at),
-                key=kept.widget(at.name, self.text(seed)),
+                key=kept.widget(at.name, self.first(seed)),
                 on_change=self._settle,
                 args=(kept, seed, at.name),
                 placeholder=example if self.format == "date" else f"{example} 09:30",
@@ -569,11 +569,6 @@ def _read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> Ty
 def is_long(text: str) -> bool:
     """Return whether a text has an input of several lines."""
     return len(text) > LONG or "\n" in text
-
-
-def remove_button(key: str, label: str, on_remove: Callable[[Path], None], path: Path) -> None:
-    """Draw the way to remove a field; `label` is its name, safe in a label."""
-    close_button(key, f"Remove {label}", on_remove, path)
 
 
 def close_button(key: str, words: str, on_click: Callable[..., None], *args: Any) -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from app.forms.form_reading import FieldProblem
 from app.forms.typed_in_language import LARGEST_WHOLE, read_number
 from app.forms.typed_json import write_any
-from app.forms.value_shapes import is_plain
+from app.forms.value_shapes import is_plain, kind_of
 from simulator.base.json_differences import ABSENT
 
 Record: TypeAlias = dict[str, JsonValue]
@@ -18,6 +18,7 @@ Place: TypeAlias = tuple[str, ...]
 """The names that lead to a list in an object; none for the value itself."""
 ColumnKind: TypeAlias = Literal["text", "integer", "number", "boolean"]
 
+_KINDS: Mapping[str, ColumnKind] = {"boolean": "boolean", "integer": "integer", "number": "number"}
 _MOST_COLUMNS = 15
 _MOST_ROWS = 2_000
 _LONGEST = 2_000
@@ -86,17 +87,10 @@ def _column(name: str, cells: Sequence[Any]) -> RecordColumn | None:
 
 
 def _kind(cell: Any) -> ColumnKind | None:
-    match cell:
-        case bool():
-            return "boolean"
-        case int():
-            return "integer" if abs(cell) <= LARGEST_WHOLE else None
-        case float():
-            return "number" if abs(cell) <= LARGEST_WHOLE else None
-        case str():
-            return "text" if len(cell) <= _LONGEST and is_plain(cell) else None
-        case _:
-            return None
+    kind = kind_of(cell)
+    if kind == "string":
+        return "text" if len(cell) <= _LONGEST else None
+    return _KINDS.get(kind)
 
 
 def cell_of(cell: JsonValue, column: RecordColumn) -> JsonValue:

@@ -27,7 +27,6 @@ from app.forms.form_tree import parse_schema
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import KeptInputs, slug
-from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
@@ -38,15 +37,12 @@ UNREAD_FIELD = (
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 
 
-class FormResult(Value):
-    """What a form says.
+class FormResult(FormReading):
+    """What a form says; with any problems `value` is None and nothing should be sent.
 
-    `problems` are inputs that cannot be read; with any of them `value` is None and nothing should be sent.
     `misfits` say where the value breaks its schema; it can be sent all the same.
     """
 
-    value: JsonValue
-    problems: tuple[FieldProblem, ...] = ()
     misfits: tuple[Problem, ...] = ()
 
 
@@ -126,7 +122,7 @@ class SchemaForm:
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""
-        return _result(self.reading(), self.schema)
+        return form_result(self.reading(), self.schema)
 
     def draw(
         self,
@@ -154,7 +150,8 @@ class SchemaForm:
         label = "Kind of value" if isinstance(self._field, UnionField) else "Value"
         form = FormInputs(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
         form.draw(self._field, self._seed(), InputPlace(self.input_name, (), label))
-        if self._field == ObjectField(title=self._field.title, description=self._field.description):
+        field = self._field
+        if isinstance(field, ObjectField) and not field.members and field.others is None:
             st.caption("No fields to fill in.")
 
     @property
@@ -213,7 +210,7 @@ class SchemaForm:
         text = self.kept.value(self.name, self.initial_text())
         if text == self.kept.value(f"{self.name}:carried") and not self.is_filled():
             return FormResult(value=None, problems=(FieldProblem(path=(), message=UNREAD_FIELD),))
-        return _from_text(text, self.schema)
+        return text_result(text, self.schema)
 
     def to_form(self) -> bool:
         """Carry the text to the form; False where it is no JSON, and then nothing changes."""
@@ -285,7 +282,7 @@ def schema_form(
         with place():
             shown = marks(reading.value, form.touched(reading)) if marks else {}
             form.draw(tried=tried, live=marks is not None, marks=shown, reading=reading)
-        result = _result(reading, schema)
+        result = form_result(reading, schema)
     key = kept.widget(switch, initial=False)
     st.toggle("Edit as JSON", key=key, on_change=_switch, args=(form, kept, switch))
     return result
@@ -298,14 +295,16 @@ def _switch(form: SchemaForm, kept: KeptInputs, switch: str) -> None:
         kept.put(switch, value=True)
 
 
-def _from_text(text: str, schema: JsonObject) -> FormResult:
+def text_result(text: str, schema: JsonObject) -> FormResult:
+    """Read a text as JSON, and check the value against the schema."""
     try:
-        return _result(FormReading(value=parse_json(text)), schema)
+        return form_result(FormReading(value=parse_json(text)), schema)
     except TypedJsonError as error:
         return FormResult(value=None, problems=(FieldProblem(path=(), message=str(error)),))
 
 
-def _result(reading: FormReading, schema: JsonObject) -> FormResult:
+def form_result(reading: FormReading, schema: JsonObject) -> FormResult:
+    """Check what a form says against the schema."""
     if reading.problems:
         return FormResult(value=None, problems=reading.problems)
     return FormResult(value=reading.value, misfits=check(reading.value, schema))

@@ -7,9 +7,9 @@ from pydantic import JsonValue
 
 from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
-from app.forms.form_reading import FieldProblem, FormReading
+from app.forms.form_reading import FormReading
 from app.forms.record_tables import columns_of, table_places
-from app.forms.schema_form_widgets import FormResult, SchemaForm
+from app.forms.schema_form_widgets import FormResult, SchemaForm, form_result, text_result
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.value_shapes import (
     Way,
@@ -22,7 +22,6 @@ from app.forms.value_shapes import (
 )
 from app.forms.widget_store import KeptInputs
 from simulator.base.json_values import JsonObject, canonical, digest
-from simulator.environment.schema.schema_checks import check
 
 _HEIGHT = 260
 
@@ -93,17 +92,10 @@ class ValueEditor:
         return str(self._kept.value(self._name, write_json(self._base())) or "")
 
     def _of_text(self) -> FormResult:
-        try:
-            value = parse_json(self._text())
-        except TypedJsonError as error:
-            return FormResult(value=None, problems=(FieldProblem(path=(), message=str(error)),))
-        return FormResult(value=value, misfits=check(value, self._schema) if self._schema else ())
+        return text_result(self._text(), self._schema or {})
 
     def _of_form(self) -> FormResult:
-        found = self._reading()
-        if found.problems:
-            return FormResult(value=None, problems=found.problems)
-        return FormResult(value=found.value, misfits=check(found.value, self._schema) if self._schema else ())
+        return form_result(self._reading(), self._schema or {})
 
     def _reading(self) -> FormReading:
         found = self._form().reading()

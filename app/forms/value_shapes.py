@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -111,7 +111,7 @@ def is_plain(text: str) -> bool:
 
 def _of(values: Sequence[JsonValue], depth: int) -> JsonObject:
     """Return the shape that several values of one place have; the one that anything fits where they differ."""
-    kinds = {_kind(value) for value in values}
+    kinds = {kind_of(value) for value in values}
     if "null" in kinds:  # what is always null may become a text
         others = kinds - {"null"} or {"string"}
         kind = others.pop()
@@ -128,7 +128,7 @@ def _of(values: Sequence[JsonValue], depth: int) -> JsonObject:
     return {}
 
 
-def _kind(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
+def kind_of(value: JsonValue) -> str:  # noqa: PLR0911 - one arm for each kind
     """Return the type of a value that an input can hold; empty where none can."""
     match value:
         case bool():
@@ -213,23 +213,22 @@ def _objects(value: JsonValue, so_far: Way, but: Collection[Way]) -> Iterator[tu
 
 def with_field(value: JsonValue, way: Way, name: str, first: JsonValue) -> JsonValue:
     """Return a value with one more field in the object that a way leads to; as it is where there is no such object."""
-    if isinstance(value, list):
-        return [
-            with_field(one, way[1:], name, first) if way[:1] == (at,) else one for at, one in enumerate(value)
-        ]
-    if not isinstance(value, dict):
-        return value
-    if not way:
-        return {**value, name: first}
-    return {at: with_field(one, way[1:], name, first) if at == way[0] else one for at, one in value.items()}
+    return _changed(value, way, lambda held: {**held, name: first})
 
 
 def without_field(value: JsonValue, way: Way) -> JsonValue:
     """Return a value without the field that a way leads to; as it is where there is no such field."""
-    if isinstance(value, list) and way and isinstance(way[0], int):
-        return [without_field(one, way[1:]) if at == way[0] else one for at, one in enumerate(value)]
-    if not isinstance(value, dict) or not way:
-        return value
-    if len(way) == 1:
-        return {name: one for name, one in value.items() if name != way[0]}
-    return {name: without_field(one, way[1:]) if name == way[0] else one for name, one in value.items()}
+    return _changed(
+        value, way[:-1], lambda held: {name: one for name, one in held.items() if way[-1:] != (name,)}
+    )
+
+
+def _changed(value: JsonValue, way: Way, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
+    """Return a value in which the object that a way leads to is changed."""
+    if isinstance(value, dict):
+        if not way:
+            return change(value)
+        return {at: _changed(one, way[1:], change) if at == way[0] else one for at, one in value.items()}
+    if isinstance(value, list):
+        return [_changed(one, way[1:], change) if way[:1] == (at,) else one for at, one in enumerate(value)]
+    return value

@@ -169,17 +169,22 @@ class KeptInputs:
         kept[name] = value
         _save(self._drafts, self._owner, self._signature, kept)
 
-    def renew(self, *starts: str) -> None:
-        """Let the inputs whose names begin so begin anew; only before they are drawn, or in a callback.
+    def renew(self, *names: str) -> None:
+        """Let the inputs of some names, and those inside of them, begin anew; only before they are drawn, or in a callback.
 
         What the browser still holds there stays known, so that it is told from what a person puts there next.
         """
+        inside, end = tuple(f"{name}{mark}" for name in names for mark in ".:"), f"_{self._end}"
+
+        def is_gone(name: str) -> bool:
+            return name in names or name.startswith(inside)
+
         kept = _load(self._drafts, self._owner, self._signature)
-        left = {name: value for name, value in kept.items() if not name.startswith(starts)}
+        left = {name: value for name, value in kept.items() if not is_gone(name)}
         _save(self._drafts, self._owner, self._signature, left)
         shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
         drawn: list[str] = st.session_state.setdefault(_DRAWN, [])
-        gone = {key for key in (*shown, *drawn) if key.startswith(starts) and key.endswith(f"_{self._end}")}
+        gone = {key for key in (*shown, *drawn) if key.endswith(end) and is_gone(key.removesuffix(end))}
         for key in gone & shown.keys():
             del shown[key]
         drawn[:] = [key for key in drawn if key not in gone]

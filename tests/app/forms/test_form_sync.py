@@ -144,6 +144,33 @@ def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
     assert parse_json(page.text) == {"name": "Zoe", "lines": []}
 
 
+def _two_forms(drafts: "Any") -> None:  # noqa: UP037 - the script has no imports
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    kept = KeptInputs(drafts, "owner")
+    for name in ("find", "find_order"):
+        form = SchemaForm(
+            kept, name, {"properties": {"id": {"type": "string"}}, "required": ["id"]}, {"id": "1"}
+        )
+        form.sync()
+        st.text_area(name, key=kept.widget(name, form.initial_text()))
+        form.draw(tried=False)
+
+
+def test_a_text_changes_its_own_form_alone() -> None:
+    """Also where the name of another form begins with that of this one."""
+    tab = AppTest.from_function(_two_forms, kwargs={"drafts": UnsentTexts()}, default_timeout=60).run()
+    tab.text_input(key="form0:find_order.id_owner").set_value("typed").run()
+    tab.text_area(key="find_owner").set_value('{"id": "2"}').run().run()
+    held = [tab.text_input(key=f"form0:{name}.id_owner").value for name in ("find", "find_order")]
+    assert held == ["2", "typed"]
+    assert parse_json(str(tab.text_area(key="find_order_owner").value)) == {"id": "typed"}
+
+
 @pytest.mark.long
 def test_a_broken_text_stays_until_the_form_is_changed_and_is_handed_back_then() -> None:
     """The form says that it shows what was JSON last; filling it gives up the broken text, which is not lost."""
