@@ -187,8 +187,8 @@ class EditedSets:
 
     def _is_stale(self, edited: EditedSet) -> bool:
         work = edited.work
-        # Edits that were saved hold nothing up: what others saved since is shown.
-        if work.is_changed or work.undone:
+        # Edits that were saved, or undone, hold nothing up: what others saved since is shown.
+        if work.is_changed:
             return False
         beside = (work.beside.path, work.beside_identity), (work.reviews.path, work.reviews_identity)
         return has_changed_on_disk(work) or any(identity_at(path) != identity for path, identity in beside)

@@ -194,7 +194,10 @@ def test_a_case_with_this_id_is_replaced_after_a_click(tab: Tab, live: LiveSessi
 def test_a_replaced_case_is_restored_on_the_page_of_its_set(
     tab: Tab, live: LiveSession, target: Path
 ) -> None:
-    """Where the set was open: nothing is left to save there, and an undo restores the case, with what was edited in it."""
+    """Where the set was open: nothing is left to save there, and an undo restores the case, with what was edited in it.
+
+    A case that is exported after that undo was saved is on the page, too.
+    """
     written(live, target, "same")
     whole = json.loads(target.read_text())
     whole["eval_cases"][0]["conversation"][0]["final_response"]["parts"][0]["text"] = "Edited."
@@ -207,6 +210,9 @@ def test_a_replaced_case_is_restored_on_the_page_of_its_set(
     assert of_set.run().app.button(key="set_save").disabled
     of_set.click("set_undo").click("set_save").click("save_set")
     assert json.loads(target.read_text()) == whole
+    tab.fill("export_eval_id_export", "later").run().click("export_write")
+    assert "2 cases" in of_set.run().words
+    assert "later" in of_set.literal
 
 
 def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path) -> None:
