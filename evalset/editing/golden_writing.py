@@ -7,7 +7,7 @@ edit where what it changed is still the same. The digests in the recording tell 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from evalset.editing.case_edits import Edit as CaseEdit
 from evalset.editing.case_edits import NoteCase, RemoveCall, ReplaceCase, SetCall, SetResponse, SetValue
 from evalset.editing.case_parts import CallSeen, Case, EditError, Where, at, calls_of, field, put, turns_of
+from evalset.editing.case_reviews import decision_words, has_changed_since
 from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import Saved, save
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _START: Where = ("session_input", "state")
 _END: Where = ("final_session_state",)
+_OF_CALLS = {"call", "order", "arguments", "response"}
 
 
 class HandEdit(NamedTuple):
@@ -56,7 +58,9 @@ class HandEdit(NamedTuple):
 
 
 def hand_edits(key: str, held: EditedCase, now: EditedCase) -> tuple[HandEdit, ...]:
-    """Return what was edited in a case since it was written, in the order of the conversation; nothing where its recording does not say what was there.
+    """Return what was edited in a case since it was written and is not in the one that takes its place, in the order of the conversation.
+
+    Nothing where its recording does not say what was there.
 
     Args:
         key: The key of the case in its set.
@@ -66,9 +70,14 @@ def hand_edits(key: str, held: EditedCase, now: EditedCase) -> tuple[HandEdit, .
     if held.recorded is None or now.recorded is None:
         return ()
     case = without_confirmations(EvalCase.model_validate(held.case))
-    edits = edits_since(golden_of(case, held.recorded), held.recorded) or ()
+    golden = golden_of(case, held.recorded)
+    edits, differs = edits_since(golden, held.recorded) or (), edits_since(golden, now.recorded)
     pair = _TakesPlace(key, held.case, held.recorded, now.case, now.recorded)
-    found = [HandEdit(edit.words, pair.again(edit)) for edit in edits]
+    found = [
+        HandEdit(edit.words, pair.again(edit))
+        for edit in edits
+        if differs is None or not pair.has(edit, differs)
+    ]
     turns = {edit.turn for edit in edits}
     return (*found, *pair.marked_right(), *pair.said_otherwise(turns))
 
@@ -88,6 +97,18 @@ class _TakesPlace(NamedTuple):
     recorded: RecordedCase
     new_case: Case
     new: RecordedCase
+
+    def has(self, edit: Edit, differs: Sequence[Edit]) -> bool:
+        """Return whether the new case has what was edited: `differs` says where the edited case is not like the new one."""
+        if edit.part in {"start", "state"}:
+            noted = self.new.golden_start if edit.part == "start" else self.new.golden_state
+            return bool(noted) and all(each.part != edit.part for each in differs)
+        if edit.part == "turns" or any(each.part == "turns" and each.turn <= edit.turn for each in differs):
+            return False
+        others = [each for each in differs if each.turn == edit.turn]
+        if edit.part in {"arguments", "response"}:
+            others = [each for each in others if each.tool in {"", edit.tool}]
+        return not any(edit.part == each.part or {edit.part, each.part} <= _OF_CALLS for each in others)
 
     def again(self, edit: Edit) -> CaseEdit | None:
         """Return the edit for the new case; None where that does not have what was edited."""
@@ -273,14 +294,15 @@ class Replacing(NamedTuple):
         return self.held.case == self.made.case
 
     def dropped(self, *, keep_edits: bool = True) -> tuple[str, ...]:
-        """Say what goes: turns, values of the final state, rules of the recording, edits."""
+        """Say what goes: turns, values of the final state, rules of the recording, edits; and what becomes of the review."""
         edits = (edit for edit in self.edits if edit.again is None or not keep_edits)
-        gone = (f"{edit.words} after the case was written, and the edit will be removed" for edit in edits)
+        gone = (f"this edit will be removed: {edit.words} after the case was written" for edit in edits)
         return (
             *_turns_dropped(self.held.case, self.made.case),
             *_state_dropped(self.held, self.made.case),
             *_rules_dropped(self.held, self.made),
             *gone,
+            *_review_dated(self.held, self.made.case),
         )
 
 
@@ -335,6 +357,12 @@ def _rules_dropped(before: EditedCase, now: EditedCase) -> Iterator[str]:
     if names := [repr(name) for name in held if name not in made]:
         words = "rule" if len(names) == 1 else "rules"
         yield f"the {words} {', '.join(names)} will be removed from the recording: the session does not have {'it' if len(names) == 1 else 'them'}"
+
+
+def _review_dated(before: EditedCase, now: Case) -> Iterator[str]:
+    if has_changed_since(before.review, now) and not has_changed_since(before.review, before.case):
+        words = f'the review becomes "{decision_words(before.review)} before the last change"'
+        yield f"{words}, and the note, rubrics and tolerances stay"
 
 
 def replace_case(

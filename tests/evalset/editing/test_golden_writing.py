@@ -11,13 +11,15 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import GoldenTraceBuilder, write_golden_trace
-from evalset.editing.case_edits import RemoveCall, SetCall, SetResponse, SetText, SetValue
+from evalset.editing.case_edits import RemoveCall, ReviewCase, SetCall, SetResponse, SetText, SetValue
 from evalset.editing.case_parts import Where, calls_of
+from evalset.editing.case_reviews import CaseReview
 from evalset.editing.golden_writing import replacing
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import open_beside
+from evalset.files.eval_names import case_digest
 from evalset.recorded.recording import CaseNote
 from evalset.recorded.recording_export import recorded_for
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
@@ -145,6 +147,35 @@ def test_what_was_edited_in_a_case_stays_where_the_session_has_the_same_there(
     assert without_ids(one["conversation"]) == without_ids(before["conversation"])
 
 
+@pytest.mark.parametrize(
+    ("of", "value", "plays"),
+    [
+        ("response", {"status": "repaired"}, ("check A", "repaired")),
+        ("arguments", {"order": "B"}, ("check B", "shipped")),
+        ("final response", "check: {'status': 'lost'}", ("check A", "lost")),
+        ("query", "check  A", ("check  A", "shipped")),
+    ],
+)
+def test_an_edit_that_the_session_has_too_is_no_loss(
+    path: Path, tmp_path: Path, of: str, value: Any, plays: tuple[str, str]
+) -> None:
+    """Nobody has to keep it. A review is of the case before, and says so."""
+    repaired(path, of, value)
+    work = SetWork(open_set(path), open_beside(path))
+    review = CaseReview(status="approved", reviewer="Anne", digest=case_digest(work.case("one")))
+    work.apply(ReviewCase(case="one", review=review))
+    save(work)
+    query, status = plays
+    again = played(config(tmp_path / "agents"), [query], {"check": {"status": status}})
+    case = GoldenTraceBuilder(again.session, eval_id="one", confirmations="beside").build()
+    facts = [fact for _, fact in again.journal.path()]
+    found = replacing(path, case, recorded_for(again.session, facts, again.config.root_agent))
+    assert found is not None
+    assert found.edits == ()
+    (dated,) = found.dropped(keep_edits=False)
+    assert "approved before the last change" in dated
+
+
 def without_ids(value: Any) -> str:
     """Write a value without what each session draws anew."""
     return re.sub(r'"(id|invocation_id|creation_timestamp)": [^,}]+', "", json.dumps(value))
@@ -157,7 +188,7 @@ def test_an_edit_that_goes_is_named_by_the_command(path: Path, tmp_path: Path, e
     script = tmp_path / "lost.yaml"
     script.write_text(LOST)
     run = ("run", path.parent, "--script", script, "--out", path, "--no-replay", "--eval-id", "one")
-    assert f"warning: the {of} of" in ends(0, *run, "--replace").err
+    assert f"warning: this edit will be removed: the {of} of" in ends(0, *run, "--replace").err
     assert "lost" in path.read_text()
     assert "repaired" not in path.read_text()
     assert "All is well" not in path.read_text()
