@@ -5,8 +5,8 @@ As entries, two cases are set side by side as two branches are. The form of a ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 from evalset.editing.case_parts import (
     CallSeen,
@@ -15,6 +15,7 @@ from evalset.editing.case_parts import (
     Where,
     calls_of,
     field,
+    listed,
     steps_of,
     text_of,
     turns_of,
@@ -86,30 +87,60 @@ def _text(value: Any) -> str:
 class StepNote(NamedTuple):
     """What a step of a case does not tell of itself: `words` is a sentence with texts from outside."""
 
-    kind: Literal["rejected", "late", "said_before"]
+    kind: Literal["rejected", "late"]
     words: str
+
+
+def _is_of(recorded: RecordedCase | None, case: Case) -> TypeGuard[RecordedCase]:
+    return recorded is not None and len(recorded.turns) == len(turns_of(case))
 
 
 def step_notes(case: Case, recorded: RecordedCase | None, number: int) -> Mapping[Where, StepNote]:
     """Return what the recording knows of a turn's steps, by their places: none where it has other turns."""
-    if recorded is None or len(recorded.turns) != len(turns_of(case)):
+    if not _is_of(recorded, case):
         return {}
     turn = recorded.turns[number]
     found: dict[Where, StepNote] = {}
+    before = _said_before(turn)
     for seen in (each for each in calls_of(case, number) if each.answers):
         where, name = seen.answers[-1].where, seen.call.name
         if _among(seen, turn.rejected):
             found[where] = StepNote("rejected", f"The user rejected the call of {name}.")
         elif _among(seen, [call for call in turn.calls if call.later is not None]):
-            found[where] = StepNote(
-                "late", f"The result of {name} came in a later message, after the turn had ended."
-            )
-    before = _said_before(turn)
-    final = next((step.where for step in steps_of(case, number) if step.kind == "final"), None)
-    if before and final is not None:
-        words = f"Before the late result, the agent ended the turn with: {before}"
-        found[final] = StepNote("said_before", words)
+            ended = f"the agent had ended the turn with: {before}" if before else "the turn had ended."
+            found[where] = StepNote("late", f"The result of {name} came in a later message, after {ended}")
+            before = ""
     return found
+
+
+def steps_as_said(
+    case: Case, recorded: RecordedCase | None, number: int
+) -> Iterator[tuple[int, int, CaseStep]]:
+    """Yield the steps of a turn in order, each with its place in `steps_of` and how many steps are played up to it.
+
+    A text that the case lists behind all calls is where its recording has it, as far as that is known.
+    """
+    steps = steps_of(case, number)
+    before = _before(steps, recorded.turns[number]) if _is_of(recorded, case) else {}
+    for place, step in sorted(
+        enumerate(steps), key=lambda each: (before.get(each[0], each[0]), each[0] not in before)
+    ):
+        yield place, before.get(place, place + 1), step
+
+
+def _before(steps: Sequence[CaseStep], turn: RecordedTurn) -> dict[int, int]:
+    """Return before which call each listed text was said, as places among the steps; nothing where others were made than are recorded."""
+    texts = [place for place, step in enumerate(steps) if "intermediate_responses" in step.where]
+    calls = [place for place, step in enumerate(steps) if step.kind == "call"]
+    made, before = 0, dict[int, int]()
+    for response in (each for model in turn.models if not model.within for each in model.responses):
+        parts = [] if field(response, "partial") else listed(field(response, "content"), "parts")
+        text = text_of([part for part in parts if not field(part, "thought")])
+        said = [place for place in texts if place not in before and text_of(steps[place].value) == text]
+        if text and made < len(calls):
+            before.update(dict.fromkeys(said[:1], calls[made]))
+        made += sum(field(part, "function_call") is not None for part in parts)
+    return before if made == len(calls) else {}
 
 
 def _among(seen: CallSeen, calls: Iterable[RecordedCall | RejectedCall]) -> bool:

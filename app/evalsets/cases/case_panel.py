@@ -50,7 +50,7 @@ from evalset.editing.case_edits import (
     RemoveTurn,
     SplitCase,
 )
-from evalset.editing.case_history import StepNote, step_notes
+from evalset.editing.case_history import StepNote, step_notes, steps_as_said
 from evalset.editing.case_parts import (
     Case,
     CaseStep,
@@ -355,12 +355,12 @@ def _turn(scene: SetContext, key: str, number: int, agent: str, told: _Told) -> 
         asked = turn_menu(scene, key, number)
     review = scene.work.review(key)
     comment_lines(comments_at(review, case, number, None))
-    for place, step in enumerate(steps_of(case, number)):
+    for place, plays, step in steps_as_said(case, scene.work.held(key).recorded, number):
         call = call_number(case, step)
         comments = comments_at(review, case, number, call) if step.kind == "call" else ()
         shown = _ShownStep(
             step,
-            place,
+            plays,
             f"{slug(key)}_{number}_{place}",
             call,
             comments,
@@ -373,10 +373,10 @@ def _turn(scene: SetContext, key: str, number: int, agent: str, told: _Told) -> 
 
 
 class _ShownStep(NamedTuple):
-    """A step of a turn on the page: its place in the turn, the end of its keys, the call it is or answers, what was remarked, what nobody said of it, what was found."""
+    """A step of a turn on the page: how many steps are played up to it, the end of its keys, the call it is or answers, what was remarked, what nobody said of it, what was found."""
 
     step: CaseStep
-    place: int
+    plays: int
     name: str
     call: int | None
     comments: Sequence[CaseComment]
@@ -468,7 +468,7 @@ def _buttons(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetC
             disabled=not agent,
             help="Opens a session and plays the case up to this step. You continue from there",
         ):
-            asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=shown.place + 1)
+            asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=shown.plays)
     return asked
 
 

@@ -52,7 +52,7 @@ from simulator.store import JournalStore
 from tests.app.decision.deciding import facts
 from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.evalsets.set_tabs import imported, on_set, same_address, settled
-from tests.app.page_driver import HOSTILE, Tab
+from tests.app.page_driver import HOSTILE, Tab, block_key
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
 
@@ -185,12 +185,30 @@ def test_the_list_has_the_sets_that_the_doctor_finds(path: Path) -> None:
 
 
 def test_a_case_is_shown_step_by_step(path: Path) -> None:
-    """Its turns, calls, answers and states stand there in either form, and nothing in them comes alive."""
+    """Its turns, calls, answers and states stand there in either form, and nothing in them comes alive.
+
+    A text is where it was said, also before a late result, as far as that was recorded.
+    """
+    recorded = read_environment(sidecar_of(path)).cases["one"]
+    first = recorded.turns[0]
+    late = first.calls[0].model_copy(update={"later": {"status": "shipped"}})
+    waits = first.models[2].model_copy(
+        update={"put_off": True, "responses": ({"content": {"parts": [{"text": "I am waiting."}]}},)}
+    )
+    models = (first.models[0], waits, *first.models[1:])
+    turn = first.model_copy(update={"calls": (late, first.calls[1]), "models": models})
+    put_cases(sidecar_of(path), {"one": recorded.model_copy(update={"turns": (turn, recorded.turns[1])})})
     path.write_text(path.read_text().replace("Where is A-1?", HOSTILE).replace('"shipped"', f'"{HOSTILE}"'))
     tab = on_set(path, "one")
     assert tab.live_marks() == []
     steps = tab.keys("case_step_one_")
     assert len(steps) == 12
+    assert [step for step in steps if "_one_0_" in step] == [
+        f"case_step_one_0_{place}" for place in (0, 5, 1, 2, 3, 4, 6)
+    ]
+    drawn = [str(getattr(node, "value", "")) or block_key(node) for node in tab.nodes()]
+    (noted,) = [at for at, words in enumerate(drawn) if "I am waiting" in words]
+    assert drawn.index(steps[2]) < noted < drawn.index(steps[3])
     for step in steps:
         tab.app.session_state[step] = True
     tab.run()
