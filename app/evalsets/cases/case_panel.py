@@ -239,7 +239,7 @@ def _ways(scene: SetContext, key: str) -> SetCommand | None:
             asked = ApplyEdits(
                 edits=(DuplicateCase(case=key, eval_id=free_id(scene, key, "copy")),), then="new"
             )
-        other = next((each for each in _order(scene, key) if each != key), None)
+        other = next((each for each in (*_order(scene, key), *order) if each != key), None)
         if st.button(
             "Compare",
             key="case_compare",

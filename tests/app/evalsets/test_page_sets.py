@@ -100,8 +100,13 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
 
 
 def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
-    """A tab at its address has the same place among the cases, and the list the same search; what no filter knows is left out."""
+    """A tab at its address has the same place among the cases, and the list the same search; what no filter knows is left out.
+
+    Where one case is found, it is compared with another of the set.
+    """
     path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
+    alone = on_set(path, "two", search="search=two").click("case_compare")
+    assert alone.app.query_params["other"] in ("one", ["one"])
     tab = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case")
     tab.app.session_state[tab.key("cases_table_")] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     tab.run()
