@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import streamlit as st
@@ -19,6 +19,8 @@ from app.session import page_state
 from app.session.session_summary import short_id
 from app.session.timeline_panel import MOST_STEPS, PAGE_STEPS
 from app.session.timeline_view import rows
+from evalset.editing.opened_set import OpenedSet, identity_at, open_set
+from evalset.errors import EvalSetError
 from simulator.agents import AgentSettingsError
 
 MOST_SETS = 10
@@ -59,7 +61,7 @@ def _prepared(sessions: Sequence[SessionLine]) -> Searchable:
         )
         for each in kept
     ]
-    return Searchable([*_commands(), *_agents(), *lines, *_cases(), *_steps()])
+    return Searchable([*_commands(), *_agents(), *lines, *_cases(), *_steps()], _says)
 
 
 def _commands() -> Iterator[Target]:
@@ -90,6 +92,21 @@ def _cases() -> Iterator[Target]:
         for eval_id in facts_of(path).eval_ids[:left]:
             left -= 1
             yield Target(kind="case", name=eval_id, label=eval_id, about=path.name, path=used.path)
+
+
+def _says(target: Target, words: list[str]) -> bool:
+    """Return whether words are said in a case, as the search on the page of its set finds them."""
+    path = Path(target.path)
+    opened = _opened(path, identity_at(path)) if target.kind == "case" else None
+    return opened is not None and target.name in opened.places and opened.says(target.name, words)
+
+
+@lru_cache(maxsize=MOST_SETS)
+def _opened(path: Path, _: object) -> OpenedSet | None:
+    try:
+        return open_set(path)
+    except EvalSetError:
+        return None
 
 
 def _steps() -> Iterator[Target]:

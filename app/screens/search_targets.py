@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from simulator.base.frozen_value import Value
@@ -31,16 +32,24 @@ class Target(Value):
 
 
 class Searchable:
-    """Targets with their words in lower case, so that each search only looks."""
+    """Targets with their words in lower case, so that each search only looks.
 
-    def __init__(self, targets: Iterable[Target]) -> None:
+    Args:
+        targets: What can be found.
+        says: Whether words are said within a target; it is asked where too little is found by labels.
+    """
+
+    def __init__(
+        self, targets: Iterable[Target], says: Callable[[Target, list[str]], bool] = lambda *_: False
+    ) -> None:
+        self._says = says
         self._lines = [
             (each.label.casefold(), f"{each.kind} {each.label} {each.about}".casefold(), each)
             for each in targets
         ]
 
     def found(self, words: str) -> list[Target]:
-        """Return the targets that contain all words, at most `MOST_FOUND`; labels that begin with them first, then labels that contain them."""
+        """Return the targets that contain all words, at most `MOST_FOUND`; labels that begin with them first, then labels that contain them, last what says them."""
         wanted = words.casefold().split()
         start = " ".join(wanted)
         ranks: list[list[Target]] = [[], [], []]
@@ -48,4 +57,10 @@ class Searchable:
             if all(word in said for word in wanted):
                 is_in_label = all(word in label for word in wanted)
                 ranks[0 if label.startswith(start) else 1 if is_in_label else 2].append(target)
-        return [target for rank in ranks for target in rank][:MOST_FOUND]
+        found = [target for rank in ranks for target in rank]
+        within = (target for _, said, target in self._lines if self._is_within(target, said, wanted))
+        return [*found, *islice(within, max(0, MOST_FOUND - len(found)))][:MOST_FOUND]
+
+    def _is_within(self, target: Target, said: str, wanted: list[str]) -> bool:
+        left = [word for word in wanted if word not in said]
+        return bool(left) and self._says(target, left)

@@ -62,6 +62,18 @@ class OpenedSet:
         """
         return self.text[slice(*self.spans[self.places[key]])]
 
+    def says(self, key: str, words: Iterable[str], edited: Case | None = None) -> bool:
+        """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses; `edited` is the case as it is now."""
+        row = self.rows[self.places[key]] if edited is None else row_of(key, edited)
+        left = [word for word in words if not row.holds([word])]
+        if left and edited is None:  # what does not stand in the file's text needs no reading
+            text = self.raw(key).lower()
+            plain = (word.encode() for word in left if word.isascii() and word.isalnum())
+            if not all(word in text for word in plain):
+                return False
+        said = said_in(edited or self.case(key)) if left else ""
+        return all(word in said for word in left)
+
     @cached_property
     def layout(self) -> Layout:
         """How cases are written in it, and where one more would go."""

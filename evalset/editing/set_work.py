@@ -36,7 +36,7 @@ from evalset.editing.followed_edits import (
     split_review,
     without_blanks,
 )
-from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, said_in, unlike
+from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
 from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_reviews
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
@@ -193,15 +193,8 @@ class SetWork:
 
     def says(self, key: str, words: Iterable[str]) -> bool:
         """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses."""
-        row = self.row(key)
-        left = [word for word in words if not row.holds([word])]
-        if left and key not in self.state.held:  # what does not stand in the file's text needs no reading
-            text = self.opened.raw(key).lower()
-            plain = (word.encode() for word in left if word.isascii() and word.isalnum())
-            if not all(word in text for word in plain):
-                return False
-        said = said_in(self.case(key)) if left else ""
-        return all(word in said for word in left)
+        found = self.state.held.get(key)
+        return self.opened.says(key, words, None if found is None else found.case)
 
     def rows(self) -> list[CaseRow]:
         """Return the rows of all cases in their order."""

@@ -389,16 +389,18 @@ def test_commands_are_carried_out_where_they_apply(playing: Tab) -> None:
 
 @pytest.mark.long
 def test_what_is_found_is_shown_literally_and_leads_there(playing: Tab, tmp_path: Path) -> None:
-    """A case of a set that was used, and the session; names from outside come alive nowhere."""
+    """A case of a set that was used, by its set and by a word of a response, and the session; names from outside come alive nowhere."""
     live = registry().newest_first()[0]
     path = write_set(tmp_path / "used.evalset.json", HOSTILE)
     remember_set(LOCAL, path)
+    assert len(labels(playing, "shipped used.evalset")) == 1
+    assert labels(playing, "shipped nowhere") == []
     assert len(labels(playing, "used.evalset.json")) == 1
     assert playing.live_marks() == []
     playing.click("found_0")
     assert str(path) in playing.app.query_params["set"]
     assert playing.has("case_head")
-    assert len(labels(playing, "is order desk")) == 1
+    assert len(labels(playing, "is order a-1002")) == 1
     playing.click("found_0")
     assert playing.session_id == live.session_id
 
