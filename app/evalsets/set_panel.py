@@ -33,7 +33,7 @@ from app.forms.text_diff import difference
 from app.forms.widget_store import slug
 from app.server.viewer_time import short_time
 from app.session.named_views import named_views
-from evalset.editing.case_edits import words_of
+from evalset.editing.case_edits import Edit, words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, text_of_set
 from evalset.editing.set_work import SetWork
@@ -195,8 +195,8 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
 def _steps(work: SetWork) -> SetCommand | None:
     """Draw the ways back and forth, each with what it takes back or brings back."""
     asked: SetCommand | None = None
-    last = words_of(work.edits[-1]) if work.edits else None
-    undone = words_of(work.undone) if work.undone else None
+    last = f"Undo: {_in_words(work.edits[-1])}" if work.edits else None
+    undone = f"Redo: {_in_words(work.undone)}" if work.undone else None
     if st.button(
         "Undo", key="set_undo", icon=":material/undo:", type="tertiary", disabled=last is None, help=last
     ):
@@ -206,6 +206,11 @@ def _steps(work: SetWork) -> SetCommand | None:
     ):
         asked = RedoEdit()
     return asked
+
+
+def _in_words(edit: Edit) -> str:
+    words = words_of(edit)
+    return words[:1].lower() + words[1:]
 
 
 # The tabs of an eval set's page by name, in their order; another one is a module here and a line below.

@@ -163,9 +163,7 @@ def _words(progress: ScriptProgress | None, case: tuple[int, int] | None = None)
     if played is None:
         return f"{turn}: {progress.failure or progress.step.words}"
     if played.came_through:
-        return (
-            f"All {progress.step.turns} turns completed." if progress.step.turns > 1 else "1 turn completed."
-        )
+        return f"All {turns} turns completed." if turns > 1 else "1 turn completed."
     return f"{turn}: {played.stopped or played.failure or _why(played)}"
 
 

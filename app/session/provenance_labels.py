@@ -24,7 +24,7 @@ RIGHT = "These values are right"
 RIGHT_HELP = (
     "You know them, also where they are what is shown. They are not marked, and other responses can use them."
 )
-_LONGEST = 24
+_LONGEST, _SECOND = 24, 999.5
 _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),
     "edited": ("edited", "green"),
@@ -74,7 +74,9 @@ def blank_word(blanks: Sequence[object]) -> str:
 def sentence(provenance: Provenance, duration_ms: float) -> str:
     """Return who answered and how long it took."""
     by = f" by {provenance.by}" if provenance.by else ""
-    return f"{provenance.source}{by}, {duration_ms:.0f} ms"
+    minutes, seconds = divmod(round(duration_ms / 1000), 60)
+    took = f"{minutes} min {seconds} s" if minutes else f"{duration_ms / 1000:.1f} s"
+    return f"{provenance.source}{by}, {took if duration_ms >= _SECOND else f'{duration_ms:.0f} ms'}"
 
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:

@@ -63,7 +63,7 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
         case CodeAnswered():
             return "the code output"
         case SeatChanged():
-            who = "all others" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
+            who = f"all other {fact.seat}s" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
             return f"the seat change for {who}"
         case UserSeated():
             return "the seat change for the user"

@@ -182,7 +182,8 @@ def _noted(content: str) -> _Headline:
     seat, _, player = content.rpartition(": ")
     for of, names in _SEATS.items():
         if seat.startswith(of) and player in names:
-            return _Headline("event_seat", "Seats", _after(f"{seat.removeprefix(of)}: {names[player]}"))
+            who = seat.removeprefix(of).replace("all others", f"all other {of.partition(' ')[0]}s")
+            return _Headline("event_seat", "Seats", _after(f"{who}: {names[player]}"))
     return _Headline("tune", "Changed", _after(content))
 
 

@@ -371,7 +371,7 @@ class SetWork:
             for key in order if theirs.state.order == order else ():
                 now, before = theirs.held(key), self.held(key)
                 if now[:2] != before[:2]:
-                    words = "Change the case in the file"
+                    words = "Replace the case"
                     self.apply(ReplaceCase(case=key, value=now.case, recorded=now.recorded, words=words))
                 if now.note != self.note(key):
                     self.apply(NoteCase(case=key, text=now.note.text, tags=now.note.tags))

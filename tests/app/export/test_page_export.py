@@ -208,6 +208,7 @@ def test_a_replaced_case_is_restored_on_the_page_of_its_set(
     tab.run().click("export_replace")
     assert json.loads(target.read_text()) != whole
     assert of_set.run().app.button(key="set_save").disabled
+    assert "replace the case" in of_set.app.button(key="set_undo").help
     of_set.click("set_undo").click("set_save").click("save_set")
     assert json.loads(target.read_text()) == whole
     tab.fill("export_eval_id_export", "later").run().click("export_write")

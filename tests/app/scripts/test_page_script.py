@@ -230,6 +230,25 @@ def test_an_unfinished_session_that_no_script_can_say_says_why() -> None:
     assert not page.get("download_button")
 
 
+def _played() -> None:
+    from types import SimpleNamespace  # noqa: PLC0415 - as above
+
+    from app.scripts.script_panel import script_strip  # noqa: PLC0415 - as above
+    from simulator.scripts import ScriptProgress  # noqa: PLC0415 - as above
+    from simulator.scripts.script_player import Played, ScriptStep  # noqa: PLC0415 - as above
+
+    step = ScriptStep(turn=3, turns=3, words="")
+    progress = ScriptProgress.model_construct(step=step, played=Played.model_construct(session=None))  # type: ignore[arg-type] # no session is drawn
+    script_strip(SimpleNamespace(progress=progress), str, "", case=(3, 2))  # type: ignore[arg-type] # as far as it is drawn
+
+
+def test_a_case_that_was_played_has_the_turns_of_the_case() -> None:
+    """The script has another turn for a late result, which the case has not."""
+    page = AppTest.from_function(_played, default_timeout=PATIENCE).run()
+    assert not page.exception
+    assert {each.value for each in page.text} == {"All 2 turns completed."}
+
+
 def eval_set(*ids: str) -> str:
     """Write an eval set with the same trace under several names; what the agent said on the way has no time."""
     data = {

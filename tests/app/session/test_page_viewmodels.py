@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.live.player_names import AGENT_PLAYERS, NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
 from app.live.session_opening import StartForm, read_form
+from app.session.provenance_labels import sentence
 from app.session.timeline_view import FILTERS, Filter, newest_steps, rows, waiting_steps
 from app.session.user_form import (
     OWN_PERSONA,
@@ -56,6 +57,15 @@ def test_the_newest_steps_are_the_end_of_all_steps(outcomes: list[bool], chosen:
     assert {each: newest_steps(session, each, 0).total for each in FILTERS} == totals
 
 
+@pytest.mark.parametrize(
+    ("milliseconds", "took"),
+    [(12.4, "12 ms"), (999.7, "1.0 s"), (29_594, "29.6 s"), (59_990, "1 min 0 s"), (200_000, "3 min 20 s")],
+)
+def test_how_long_an_answer_took_has_the_unit_of_a_person(milliseconds: float, took: str) -> None:
+    """A model and a tool answer in milliseconds, a person does not."""
+    assert sentence(Provenance(source="written"), milliseconds) == f"written, {took}"
+
+
 def test_auto_seats_a_person_only_where_no_model_can_be_asked() -> None:
     """Of two agents the one without a model is played by the person, and the tools by the person as always."""
     seats = read_form(StartForm(agent="a"), {"second": "no key"}).seats
@@ -99,7 +109,8 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
         ("injections: added slow", "Rules", "added slow"),
         ("environment: data loaded", "Environment", "data loaded"),
         ("tool seat of a: offline", "Seats", f"a: {PLAYERS['offline'].name}"),
-        ("agent seat of all others: held", "Seats", f"all others: {AGENT_PLAYERS['held']}"),
+        ("agent seat of all others: held", "Seats", f"all other agents: {AGENT_PLAYERS['held']}"),
+        ("tool seat of all others: person", "Seats", f"all other tools: {PLAYERS['person'].name}"),
         ("something else", "Changed", "something else"),
     ],
 )
