@@ -53,7 +53,7 @@ class ShownSet:
         part: The part of it whose editor is open.
         saving: What a save would change is shown first.
         failed: Why the last command did not work.
-        done: What the last save did, in sentences of which some words come from outside.
+        done: What the last save did: the files that it wrote, in lines, and what else there is to know; some words come from outside.
         both: The cases that were changed here and there; None where the file is as it was.
         decided: The cases about which others have decided otherwise meanwhile, with who and what.
         missing: The case in the address, where the set has none of that id.
@@ -143,8 +143,13 @@ def _restored(scene: SetContext) -> SetCommand | None:
 def _said(shown: ShownSet) -> None:
     """Say what the last save did, and what was changed elsewhere."""
     if shown.done:
-        st.success("The eval set was saved.", icon=":material/check_circle:")
-        for sentence in shown.done:
+        files, *told = shown.done
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_saved"):
+            st.success("The eval set was saved.", icon=":material/check_circle:")
+            if files:
+                with st.popover("Files", key="set_saved_files", type="tertiary", width="content"):
+                    st.text(literal(files))
+        for sentence in told:
             st.text(literal(sentence))
     if shown.deleted:
         st.success(

@@ -220,7 +220,7 @@ def _done(asked: SetCommand, scene: SetContext | None) -> None:
         case OpenSet(path=path, told=told):
             _remember(path)
             page_state.show_sets(path)
-            page_state.put("set_saved", list(told) or None)
+            page_state.put("set_saved", ["", *told] if told else None)
         case RemoveUpload(path=path):
             remove_upload(visitor().owner, Path(path))
         case _ if scene is not None:
@@ -314,19 +314,17 @@ def _close_part(scene: SetContext) -> None:
 
 
 def _sentences(saved: Saved) -> list[str]:
-    """Return what a save did, beside the eval set itself."""
-    found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
+    """Return the files that a save wrote, in lines, and what else there is to know of it."""
+    files = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
+    found = [f"Another person's decision became a comment of the case {line}" for line in saved.decided_twice]
     if saved.beside:
-        found.append(f"The file of recorded responses and notes was updated, too: {saved.beside}")
-    found += [
-        f"Another person's decision became a comment of the case {line}" for line in saved.decided_twice
-    ]
+        files.append(f"The file of recorded responses and notes was updated, too: {saved.beside}")
     if saved.review_trouble:
         found.append(f"The reviews could not be updated: {saved.review_trouble}")
     elif saved.reviews:
-        found.append(f"The reviews were updated, too: {saved.reviews}")
+        files.append(f"The reviews were updated, too: {saved.reviews}")
     if saved.trouble:
         found.append(f"The file of recorded responses and notes could not be updated: {saved.trouble}")
     if saved.converted_copy:
-        found.append(f"The original in ADK's old format is kept as {saved.converted_copy}")
-    return found
+        files.append(f"The original in ADK's old format is kept as {saved.converted_copy}")
+    return ["\n".join(files), *found]

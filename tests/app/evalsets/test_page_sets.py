@@ -438,6 +438,9 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     assert path.read_bytes() == before
     assert "**Save to file**" in tab.words
     assert tab.click("save_set").app.success
+    (files,) = tab.block("set_saved_files").get("text")
+    assert [str(each) in files.value for each in (path, sidecar_of(path))] == [True, True]
+    assert str(path) not in tab.literal.replace(files.value, "")
     assert json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"][0] == {
         "id": "c1", "name": "find_order", "response": {"status": "lost"},
     }  # fmt: skip
