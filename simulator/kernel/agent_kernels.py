@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from simulator.agents.agent_folder import AgentFolder
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, RefusedError
 from simulator.kernel.spare_kernel import SPARE
@@ -211,8 +212,8 @@ def _files_of(asked: JsonObject) -> frozenset[tuple[str, int, int]]:
     """Return the files of an agent's code and settings, each with its time in nanoseconds and its size in bytes."""
     match asked:
         case {"folder": str(folder), "name": str(name)}:
-            home = Path(folder) / name
-            found = islice(_code_in(home), MOST_FILES)
+            place = AgentFolder(Path(folder)).where(name)
+            found = islice([place] if place.is_file() else _code_in(place), MOST_FILES)
         case {"file": str(file)}:
             found = islice([Path(file)], MOST_FILES)
         case _:  # what ships does not change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import venv
 from collections.abc import Iterator
@@ -178,16 +179,27 @@ def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path)
     assert catalogue().entries()[0].description == "Cancels orders, too."
 
 
+@pytest.mark.parametrize(
+    ("named", "file"),
+    [
+        pytest.param("", "desk/agent.py", marks=pytest.mark.long),
+        ("desk", "desk/agent.py"),  # the folder is the agent
+        pytest.param("", "desk.py", marks=pytest.mark.long),
+    ],
+)
 def test_a_new_session_begins_with_the_code_as_it_is_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, file: str
 ) -> None:
     """Sessions that are open keep what their process has loaded; one process serves all that begin with the same code."""
     home = project(tmp_path / "agents")
+    if file == "desk.py":
+        (home / "desk" / "agent.py").rename(home / file)
+        shutil.rmtree(home / "desk")
     monkeypatch.setattr(
-        "sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos", "--python", sys.executable]
+        "sys.argv", ["main.py", "--agents-dir", str(home / named), "--no-demos", "--python", sys.executable]
     )
     catalogue().load_all()
-    code = home / "desk" / "agent.py"
+    code = home / file
     old = code.read_text()
     first = _started(Tab())
     code.write_text(old.replace("Looks after", "Cancels"))
