@@ -28,17 +28,11 @@ from simulator.agents.project_folders import is_everybodys, project_folders
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 
-# A module-level `root_agent`, assigned or imported, or an `app` that is made by `App(...)`.
-_HOLDS_AN_AGENT = re.compile(
-    r"^(?:root_agent\b\s*(?::[^=\n]+)?=|from\s.+\simport\s.*\broot_agent\b|app\b\s*(?::[^=\n]+)?=\s*(?:\w+\.)*App\()",
+_MAKES_AN_AGENT = re.compile(
+    r"^(?:root_agent\b\s*(?::[^=\n]+)?=|app\b\s*(?::[^=\n]+)?=\s*(?:\w+\.)*App\([\s\S]*?\broot_agent\b)",
     re.MULTILINE,
 )
-
-
-_MAKES_AN_AGENT = re.compile(
-    r"^(?:root_agent\b\s*(?::[^=\n]+)?=|app\b\s*(?::[^=\n]+)?=\s*(?:\w+\.)*App\()", re.MULTILINE
-)
-"""As above, and not imported: further down, tests and scripts that import an agent are none."""
+"""A `root_agent` of a file, assigned and not imported, or an `app` that is made by `App(...)` with one: scripts and tests that import an agent are none."""
 
 _GIVES_AN_AGENT = frozenset({"root_agent", "app", "agent", "*"})
 """What a package's `__init__.py` defines or imports, where ADK's loader may find an agent in it."""
@@ -108,7 +102,7 @@ class AgentFolder:
         except OSError as error:
             raise AgentLoadError(f"the agents folder {self.path} cannot be read: {error.strerror}") from error
         folders = {path.name for path in paths if _lists_as_agent(path)}
-        files = {path.stem for path in paths if path.suffix == ".py" and _holds_an_agent(path)}
+        files = {path.stem for path in paths if path.suffix == ".py" and _makes_an_agent(path)}
         left = [_MOST_FOLDERS]
         below = [path.relative_to(self.path) for path in _below(self.path, left)]
         self.is_cut = left[0] < 0
@@ -276,7 +270,7 @@ def _below(folder: Path, left: list[int]) -> Iterator[Path]:
     except OSError:
         return
     for path in paths:
-        if path.suffix == ".py" and path.name != "agent.py" and _holds_an_agent(path, _MAKES_AN_AGENT):
+        if path.suffix == ".py" and path.name != "agent.py" and _makes_an_agent(path):
             yield path.with_suffix("")
         elif _is_looked_into(path) and not path.is_symlink() and not _is_made(path):
             if _loads_as_agent(path):
@@ -403,10 +397,10 @@ def _is_agent_folder(path: Path) -> bool:
     return (path / "agent.py").is_file() or (path / "root_agent.yaml").is_file()
 
 
-def _holds_an_agent(path: Path, how: re.Pattern[str] = _HOLDS_AN_AGENT) -> bool:
+def _makes_an_agent(path: Path) -> bool:
     if not path.is_file() or path.name.startswith("_") or not os.access(path, os.R_OK):
         return False
-    return bool(how.search(read_file(path, "script").decode(errors="replace")))
+    return bool(_MAKES_AN_AGENT.search(read_file(path, "script").decode(errors="replace")))
 
 
 @cache

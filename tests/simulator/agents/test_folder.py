@@ -235,8 +235,14 @@ def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
         assert len(demos) == 3
 
 
-def test_packages_without_an_agent_are_no_agents(tmp_path: Path) -> None:
-    """Folders of tests, evals and helpers beside an agent are packages too: they are not listed as agents that failed."""
+WHOLE = "from google.adk import apps\n\napp = apps.App(\n    name='whole',\n    root_agent=inner,\n)\n"
+
+
+def test_packages_and_scripts_without_an_agent_are_no_agents(tmp_path: Path) -> None:
+    """Folders of tests, evals and helpers beside an agent are packages too: they are not listed as agents that failed.
+
+    Nor is a script that only imports an agent, or has an app of another library. It is not run.
+    """
     files = {
         "desk/agent.py": agent_source("desk"),
         "eval/__init__.py": "",
@@ -246,6 +252,9 @@ def test_packages_without_an_agent_are_no_agents(tmp_path: Path) -> None:
         "aliased/__init__.py": "from .inside import best as root_agent\n",
         "aliased/inside.py": agent_source("aliased").replace("root_agent", "best"),
         "unparsed/__init__.py": "def broken(:\n",
+        "play.py": "from desk.agent import root_agent\nraise SystemExit('it is run')\n",
+        "chat.py": "from slack_bolt import App\napp = App(token='x')\nraise SystemExit('it is run')\n",
+        "whole.py": f"{agent_source('inner').replace('root_agent', 'inner')}\n{WHOLE}",
     }
     entries = by_name(write(tmp_path / "bots", files))
     assert {name: entry.state for name, entry in entries.items()} == {
@@ -253,6 +262,7 @@ def test_packages_without_an_agent_are_no_agents(tmp_path: Path) -> None:
         "desk": "ready",
         "lazy": "failed",
         "unparsed": "failed",
+        "whole": "ready",
     }
 
 
