@@ -27,6 +27,7 @@ from app.screens.start_panel import (
     ChooseAgent,
     ChosenAgent,
     LoadWithPlaceholders,
+    RemoveFolder,
     ShownStart,
     StartCommand,
     StartRecorded,
@@ -95,6 +96,7 @@ def start_page() -> None:
         texts,
         visitor().owner == LOCAL,
         _failed("folder_problem"),
+        [str(path) for path in agents.added],
     )
     asked = start(shown)
     keep_unsent(texts)
@@ -113,6 +115,9 @@ def _carry_out(agents: AgentCatalogue, asked: StartCommand | None) -> None:
             _choose(name)
         case AddFolder(path=path):
             _add_folder(agents, path)
+        case RemoveFolder(path=path) if visitor().owner == LOCAL:
+            agents.remove_folder(Path(path))
+            st.rerun()
         case TryAgain() | StopLoading() | LoadWithPlaceholders() | RestartProcess() | ChoosePython() as asked:
             _load_otherwise(agents, asked)
         case StartSession(form=form):

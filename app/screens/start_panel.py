@@ -84,6 +84,12 @@ class AddFolder(Value):
     path: str
 
 
+class RemoveFolder(Value):
+    """List the agents of a folder that was added no more."""
+
+    path: str
+
+
 class StopLoading(Value):
     """Give up the import of an agent that takes long."""
 
@@ -123,6 +129,7 @@ StartCommand: TypeAlias = (
     ChooseAgent
     | TryAgain
     | AddFolder
+    | RemoveFolder
     | StopLoading
     | LoadWithPlaceholders
     | RestartProcess
@@ -151,6 +158,9 @@ class ShownStart:
         processes: Gives the agents' processes.
         pythons: Gives what is known of an agent's Python, where it can be chosen.
         texts: What was typed and not sent.
+        adds_folders: Whether folders can be added.
+        folder_problem: Why the last one was not added.
+        added: The folders that were added.
     """
 
     entries: Sequence[AgentEntry]
@@ -166,6 +176,7 @@ class ShownStart:
     texts: DraftStore = field(default_factory=dict)
     adds_folders: bool = False
     folder_problem: str | None = None
+    added: Sequence[str] = ()
 
 
 def start(shown: ShownStart) -> StartCommand | None:
@@ -205,8 +216,8 @@ def _agents(shown: ShownStart) -> StartCommand | None:
     return _own_agents(shown) or clicked
 
 
-def _folder(shown: ShownStart) -> AddFolder | None:
-    """Draw where a folder is added, for who may run any program of this machine."""
+def _folder(shown: ShownStart) -> AddFolder | RemoveFolder | None:
+    """Draw where a folder is added, and those that were, for who may run any program of this machine."""
     if not shown.adds_folders:
         return None
     with st.form("add_folder_form", border=False):  # Enter in the field adds it
@@ -214,6 +225,11 @@ def _folder(shown: ShownStart) -> AddFolder | None:
         is_asked = st.form_submit_button("Add folder", key="add_folder", icon=":material/create_new_folder:")
     if shown.folder_problem:
         problem("The folder was not added.", shown.folder_problem)
+    for number, added in enumerate(shown.added):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.text(literal(added))
+            if st.button("Remove", key=f"remove_folder_{number}", type="tertiary", icon=":material/delete:"):
+                return RemoveFolder(path=added)
     return AddFolder(path=path.strip()) if is_asked and path.strip() else None
 
 
@@ -222,7 +238,7 @@ def _line(*options: str) -> str:
     return studio_line(*options, "--port", str(st.get_option("server.port")))
 
 
-def _own_agents(shown: ShownStart) -> AddFolder | None:
+def _own_agents(shown: ShownStart) -> AddFolder | RemoveFolder | None:
     """Say how to bring agents along, once somebody looks: what draws code is the largest part that a browser loads."""
     body = st.expander("Use your own agents", type="compact", key="own_agents", on_change="rerun")
     if not body.open:

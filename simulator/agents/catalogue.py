@@ -250,6 +250,20 @@ class AgentCatalogue:
         if folder.path not in {each.path for each in (*self._folders, *self._added)}:
             self._added.append(folder)
 
+    @property
+    def added(self) -> tuple[Path, ...]:
+        """The folders that were added, in their order."""
+        return tuple(each.path for each in self._added)
+
+    def remove_folder(self, path: Path) -> None:
+        """List the agents of a folder that was added no more; a session that uses one keeps it."""
+        before = self._found(waits=False)
+        self._added = [each for each in self._added if each.path != path]
+        now = {(_key(found), found.entry.location) for found in self._found(waits=False).values()}
+        for found in before.values():
+            if (_key(found), found.entry.location) not in now:
+                self._loaded.pop(_key(found), None)
+
     def settings_for(self, place: Path) -> AgentSettings:
         """Return the settings with which another process finds what lies in a place: the folder that was added, where it lies in one."""
         known = (*self._folders, *self._added)
@@ -394,9 +408,8 @@ class AgentCatalogue:
         """Find all agents; `waits` for a process that runs the file of configs."""
         folders, added = (map(self._in_folder, each) for each in (self._folders, self._added))
         sources = (*folders, self._in_file(waits=waits), self._demos(), *added)
-        return {
-            found.entry.name: found for found in _uniquely_named(one for source in sources for one in source)
-        }
+        every = (one for source in sources for one in source)
+        return {found.entry.name: found for found in _uniquely_named(_each_once(every))}
 
     def _in_folder(self, folder: AgentFolder) -> Iterator[_Found]:
         try:
@@ -538,6 +551,17 @@ def _never(error: str) -> Load:
         raise AgentLoadError(error)
 
     return _Here(fail)
+
+
+def _each_once(all_found: Iterable[_Found]) -> Iterator[_Found]:
+    """Leave an agent of a folder out that was found by itself, or in another folder around it, before."""
+    taken: set[str] = set()
+    for found in all_found:
+        if found.entry.source == "folder" and found.entry.error is None:
+            if found.entry.location in taken:
+                continue
+            taken.add(found.entry.location)
+        yield found
 
 
 def _uniquely_named(all_found: Iterable[_Found]) -> Iterator[_Found]:

@@ -316,9 +316,9 @@ def test_what_is_missing_is_told_with_the_commands_for_own_agents(options: pytes
 def test_a_folder_of_agents_is_added_while_the_studio_runs(
     own_agents: Path, options: pytest.MonkeyPatch
 ) -> None:
-    """By its path, from where the studio was started or from the home folder; a folder without agents is told, and each is listed once.
+    """By its path, from where the studio was started or from the home folder; a folder without agents is told.
 
-    Its first agent is chosen and plays. On a server that several people use there is no such field.
+    An agent is listed once, also where its own folder was added before the one around it. It plays, and a folder can be removed again. On a server that several people use there is no such field.
     """
     (own_agents / "none").mkdir()
     options.setattr(sys, "argv", ["main.py", "--agents-dir", str(own_agents / "none")])
@@ -328,15 +328,20 @@ def test_a_folder_of_agents_is_added_while_the_studio_runs(
     before = catalogue().names()
     tab.fill("folder_typed", "gone").click("add_folder")
     assert f"the agents folder {own_agents / 'gone'} does not exist" in tab.literal
-    for typed in (".", "~"):
+    for typed, names in (("asker", ["asker"]), (".", ["asker", "broken"]), ("~", ["asker", "broken"])):
         tab.fill("folder_typed", typed).click("add_folder")
-        assert catalogue().names() == (*before, "asker", "broken")
+        assert catalogue().names() == (*before, *names)
     assert "does not exist" not in tab.literal
     catalogue().load("asker")
-    tab.run().fill(QUERY_KEY, "Who is Ada?").click("start_session").run()
+    tab.run().click("choose_asker").fill(QUERY_KEY, "Who is Ada?").click("start_session").run()
     (live,) = registry().newest_first()
     assert live.simulation.session.app_name == "asker"
-    assert catalogue().settings_for(own_agents / "asker").agents_dir == own_agents
+    assert catalogue().settings_for(own_agents / "asker").agents_dir == own_agents / "asker"
+    tab.click("new_session").unfold("own_agents").click("remove_folder_0")
+    assert catalogue().names() == (*before, "asker", "broken")
+    assert {entry.state for entry in catalogue().entries() if entry.name == "asker"} == {"ready"}
+    tab.click("remove_folder_0")
+    assert catalogue().names() == before
     options.setenv("GOLDEN_TRACE_PEOPLE", "browser")
     other = Tab().unfold("own_agents")
     assert other.app.code
