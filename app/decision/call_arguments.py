@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from pydantic import JsonValue
 
-from app.decision.call_prefills import MESSAGE, Prefills
+from app.decision.call_prefills import MESSAGE, Prefills, resolved
 from app.decision.described_fields import described
 from app.forms.form_reading import Path
 from app.forms.safe_labels import Badge, safe_label
@@ -36,18 +36,7 @@ class CallArguments:
         fields = self.schema.get("properties")
         self._fields = fields if isinstance(fields, dict) else {}
         if found is not None and self._fields:
-            self.schema = {**self.schema, "properties": {name: self._field(name) for name in self._fields}}
-
-    def _field(self, name: str) -> JsonValue:
-        """Return a parameter's schema: what was found is its first value, or what to choose from."""
-        field = self._fields[name]
-        if self._found is None or not isinstance(field, dict):
-            return field
-        if name in self._found.found:
-            return {**field, "default": self._found.found[name].value}
-        if name in self._found.several and "enum" not in field:
-            return {**field, "examples": list(self._found.several[name])}
-        return field
+            self.schema = _filled(self.schema, self.schema, found)
 
     def marks(self, value: JsonValue, touched: Collection[str]) -> Mapping[Path, Badge]:
         """Say of each field of the form's value where it comes from, also once it was changed: so the form keeps its height.
@@ -63,15 +52,50 @@ class CallArguments:
             for path, text in required_texts(now, self.schema)
             if len(path) > 1 and not (self._found and path[0] in self._found.found)
         )
-        return named | {path: _OWN if text else _NOTHING_FOUND for path, text in within}
+        return named | {
+            path: _found_mark(self._found, path, now.get(str(path[0]))) or (_OWN if text else _NOTHING_FOUND)
+            for path, text in within
+        }
 
     def _mark(self, name: str, now: JsonValue, *, is_touched: bool) -> Badge:
         prefill = self._found.found.get(name) if self._found else None
-        if prefill is not None and same(prefill.value, now):
-            return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
+        inner = self._found.within.get(name) if self._found and not is_touched else None
+        paths: list[Path] = [(name,), *((name, each) for each in (inner.found if inner else ()))]
+        if mark := next(filter(None, (_found_mark(self._found, path, now) for path in paths)), None):
+            return mark
         if prefill is None and not is_touched and _is_empty(now):
             return _SUGGESTED if self._found and name in self._found.suggested else _NOTHING_FOUND
         return _OWN
+
+
+def _filled(schema: JsonObject, whole: JsonObject, found: Prefills) -> JsonObject:
+    """Return a schema in which what was found is the first value of a field, or what to choose from."""
+    fields = schema.get("properties")
+    filled: JsonObject = {**fields} if isinstance(fields, dict) else {}
+    for name, field in filled.items():
+        if not isinstance(field, dict):
+            continue
+        if name in found.found:
+            filled[name] = {**field, "default": found.found[name].value}
+        elif name in found.several and "enum" not in field:
+            filled[name] = {**field, "examples": list(found.several[name])}
+        elif name in found.within:
+            inner = {key: value for key, value in resolved(field, whole).items() if key != "$defs"}
+            filled[name] = _filled(inner, whole, found.within[name])
+    return {**schema, "properties": filled}
+
+
+def _found_mark(found: Prefills | None, path: Path, value: JsonValue) -> Badge | None:
+    """Return where the value at a path in an argument comes from; None where it is not what was found."""
+    *groups, name = path
+    for group in groups:
+        found = found.within.get(str(group)) if found else None
+    for key in path[1:]:
+        value = value.get(str(key)) if isinstance(value, dict) else None
+    prefill = found.found.get(str(name)) if found else None
+    if prefill is None or not same(prefill.value, value):
+        return None
+    return Badge(text=safe_label(prefill.source, _SOURCE), color="blue", icon=":material/search:")
 
 
 def _is_empty(value: JsonValue) -> bool:

@@ -1,8 +1,8 @@
 """Finds values for the arguments of a call in what the agent has seen, each with the place that it comes from. Pure.
 
-Only literals are evidence: an id that looks like an example of the docstring, a choice that stands in the message word by word, a value
-under the parameter's own name in an earlier call or response. What the message means is not read. Where nothing tells what an id looks like,
-the tokens of the newest message that can be one are suggested, and none is filled in.
+Only literals are evidence: an id, a date or an e-mail address that looks like an example of the docstring, or as the format says, a choice
+that stands in the message word by word, a value under the parameter's own name in an earlier call or response. What the message means is not
+read. Where nothing tells what an id looks like, the tokens of the newest message that can be one are suggested, and none is filled in.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
@@ -22,7 +22,7 @@ from simulator.environment.conventions.docstring_fields import (
     field_texts,
     shape_of_id,
 )
-from simulator.environment.conventions.entity_kinds import is_identifier
+from simulator.environment.conventions.entity_kinds import is_identifier, spelled
 from simulator.environment.schema.schema_checks import check
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.adk_event_fields import QuotedStep, is_of_other_agent, quoted_step
@@ -37,6 +37,9 @@ _MOST_SEEN = 50
 _LONGEST = 20_000
 """How many letters of a message are read."""
 _SHORTEST_WORD = 2
+_SAMPLES = {"date": "2026-01-02", "email": "ada@example.com"}
+"""What the values of a format look like."""
+_ADDRESSES = ("email", "e_mail", "email_address")
 _TOKEN = re.compile(
     r"(?<![\w@./-])(?!\d+[a-z]+\b(?!-))(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w@/-])"
 )
@@ -51,11 +54,18 @@ class Prefill(Value):
 
 
 class Prefills(Value):
-    """What was found by parameter: one value, or several of which none is more likely. `suggested` names those that only a message suggests."""
+    """What was found by parameter: one value, or several of which none is more likely. `suggested` names those that only a message suggests.
+
+    `within` is the same for the fields of a parameter that is an object: there only messages of the user count.
+    """
 
     found: dict[str, Prefill]
     several: dict[str, tuple[str, ...]]
     suggested: tuple[str, ...] = ()
+    within: dict[str, Prefills] = Field(default_factory=dict)
+
+
+_NOTHING = Prefills(found={}, several={})
 
 
 class _Known(NamedTuple):
@@ -65,14 +75,16 @@ class _Known(NamedTuple):
     choices: tuple[str, ...]
     examples: tuple[str, ...]
     default: JsonValue
+    samples: tuple[str, ...]
 
 
-def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
+def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject], deepest: int = _DEEPEST) -> Prefills:
     """Find values for a call of a tool.
 
     Args:
         tool: The tool as the model sees it.
         contents: The conversation as google-genai's `Content` in JSON, oldest first.
+        deepest: So deep is looked into parameters that are objects.
     """
     recent = list(contents[-_MOST_CONTENTS:])
     messages = list(_messages(recent))
@@ -80,8 +92,15 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
     found: dict[str, Prefill] = {}
     several: dict[str, tuple[str, ...]] = {}
     suggested: list[str] = []
+    within: dict[str, Prefills] = {}
     for name, field in (fields if isinstance(fields, dict) else {}).items():
-        known = _known(tool, name, _resolved(field, tool.parameters))
+        schema = resolved(field, tool.parameters)
+        if schema.get("properties") and deepest:
+            spoken = [each for each in recent if any(_messages([each]))]
+            inner = ToolDeclaration(name=tool.name, parameters=schema)
+            if (found_there := prefills(inner, spoken, deepest - 1)) != _NOTHING:
+                within[name] = found_there
+        known = _known(tool, name, schema)
         candidates = _candidates(tool.name, name, known, recent, messages)
         one, others = next((each for each in candidates if any(each)), (None, ()))
         if not (one or others) and (others := _suggested(name, known, messages[:1])):
@@ -90,7 +109,7 @@ def prefills(tool: ToolDeclaration, contents: Sequence[JsonObject]) -> Prefills:
             found[name] = one
         if others:
             several[name] = others
-    return Prefills(found=found, several=several, suggested=tuple(suggested))
+    return Prefills(found=found, several=several, suggested=tuple(suggested), within=within)
 
 
 def with_arguments_of(call: JsonObject, tool: ToolDeclaration, found: Prefills) -> Prefills:
@@ -101,7 +120,7 @@ def with_arguments_of(call: JsonObject, tool: ToolDeclaration, found: Prefills) 
     kept = {
         each: Prefill(value=given[each], source=_call_of(name))
         for each, field in fields.items()
-        if each in given and _fits(given[each], _resolved(field, tool.parameters))
+        if each in given and _fits(given[each], resolved(field, tool.parameters))
     }
     return found.model_copy(update={"found": {**found.found, **kept}})
 
@@ -135,12 +154,12 @@ def _candidates(
     yield None, tuple(one for one in known.examples if _fits(one, known.schema))
 
 
-def _resolved(field: JsonValue, whole: JsonObject) -> JsonObject:
-    """Return a parameter's schema with the definitions that it refers to."""
+def resolved(field: JsonValue, whole: JsonObject) -> JsonObject:
+    """Return a parameter's schema with the definition that it refers to in its place, and all definitions beside it."""
     shared = whole.get("$defs")
     defined = shared if isinstance(shared, dict) else {}
-    schema = field if isinstance(field, dict) else {}
-    target = defined.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
+    schema = {**field} if isinstance(field, dict) else {}
+    target = defined.get(str(schema.pop("$ref", "")).removeprefix("#/$defs/"))
     return {**(target if isinstance(target, dict) else {}), **schema, "$defs": defined}
 
 
@@ -152,7 +171,11 @@ def _known(tool: ToolDeclaration, name: str, schema: JsonObject) -> _Known:
         [one for one in options if isinstance(one, str)] if isinstance(options, list) else choices_in(words)
     )
     default = default_in(words) if schema.get("default") is None else schema["default"]
-    return _Known(schema, tuple(choices), (*given, *examples_in(words)), default)
+    format_of = "date" if "YYYY-MM-DD" in words.upper() else schema.get("format")
+    if spelled(name).endswith(_ADDRESSES):
+        format_of = "email"
+    samples = tuple(sample for known, sample in _SAMPLES.items() if known == format_of)
+    return _Known(schema, tuple(choices), (*given, *examples_in(words)), default, samples)
 
 
 def _messages(contents: Sequence[JsonObject]) -> Iterator[str]:
@@ -180,7 +203,7 @@ def _said(message: str, known: _Known, seen: Iterable[str]) -> tuple[str, ...]:
         if len(word) >= _SHORTEST_WORD and (at := _word(word, message, re.IGNORECASE)) is not None:
             places.setdefault(word, at)
     if not known.choices:
-        for word in (*known.examples, *seen):
+        for word in (*known.examples, *known.samples, *seen):
             if len(word) >= _SHORTEST_WORD and (at := _word(word, message)) is not None:
                 places.setdefault(word, at)
             shape = shape_of_id(word)

@@ -42,10 +42,11 @@ _CHOICES = re.compile(
     |(?P<union>{_QUOTED}(?:\s*\|\s*{_QUOTED})+)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BARE = r"(?=[\w./:@-]*\d)[A-Za-z0-9][\w./:@-]*[A-Za-z0-9]"
-"""A word without quotes is a literal where it has a digit, as ids and dates have."""
+_BARE = r"(?=[\w./:@-]*[\d@])[A-Za-z0-9][\w./:@-]*[A-Za-z0-9]"
+"""A word without quotes is a literal where it has a digit or an `@`, as ids, dates and addresses have."""
 _EXAMPLES = re.compile(
-    rf"""(?:\be\.\s?g\.|\bfor\s+(?:example|instance)\b|\bsuch\s+as\b|\bexamples?\b\s*[:=]|\blike(?=\s+{_QUOTED}))
+    rf"""(?:\be\.\s?g\.|\bfor\s+(?:example|instance)\b|\bsuch\s+as\b|\bexamples?\b\s*[:=]|\blike(?=\s+{_QUOTED})
+        |\bas(?=\s+\d{{4}}-\d\d-\d\d\b))
     \s*[,:=]?\s*[(\[]?\s*(?P<found>(?:{_QUOTED}|{_BARE})(?:{_AND}(?:{_QUOTED}|{_BARE}))*)""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -193,6 +193,33 @@ def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is
         assert last_parts(simulation)[0]["function_call"]["args"] == {"order_id": "B-8", "why": "asked"}
 
 
+class Visitor(BaseModel):
+    """Who comes."""
+
+    email: str
+
+
+def host(day: str, visitor: Visitor) -> dict[str, Any]:
+    """Expect somebody.
+
+    Args:
+        day: When, as 2026-01-02.
+        visitor: Who.
+    """
+    return {"day": day}
+
+
+def test_a_date_and_an_address_inside_of_an_argument_are_filled_in() -> None:
+    """They are sent as they stand in the message."""
+    with opened(agent_of(tools=[host, rest]), agents="person") as simulation:
+        simulation.query("Ada comes on 2026-05-03, write to ada@example.org.", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_host")
+        assert all(MESSAGE in mark for mark in _marks(page, 3))
+        page.press("accept_")
+        expected = {"day": "2026-05-03", "visitor": {"email": "ada@example.org"}}
+        assert last_parts(simulation)[0]["function_call"]["args"] == expected
+
+
 def _marks(page: Deciding, count: int = 2) -> list[str]:
     """Return the badges at the arguments: what is said of where values come from."""
     return [str(each.value) for each in page.tab.markdown if "-badge[" in str(each.value)][-count:]
@@ -644,6 +671,44 @@ def test_an_id_of_unknown_shape_is_suggested_and_not_filled_in(
     form = CallArguments(tool, made)
     assert ("Suggested" in form.marks({}, ())["policy_number",].text) == (offered is not None)
     assert form.marks({"policy_number": "GRV-500-56"}, ())["policy_number",].color == "gray"
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ({"description": "The first day, as 2026-05-03."}, "start"),
+        ({"description": "The first day (YYYY-MM-DD)."}, "start"),
+        ({"format": "date"}, "start"),
+        ({"description": "For example ada@example.com."}, "contact"),
+        ({"format": "email"}, "contact"),
+        ({}, "guest_email"),
+    ],
+)
+def test_dates_and_addresses_are_found_by_their_shape(field: dict[str, Any], name: str) -> None:
+    """Also inside of an argument that is an object, also one that is declared apart. Two of them are offered."""
+    fields: dict[str, Any] = {name: {"type": "string", **field}}
+    guest: dict[str, Any] = {"type": "object", "properties": fields, "required": [name]}
+    tool = ToolDeclaration(
+        name="book",
+        parameters={
+            "type": "object",
+            "properties": {**fields, "who": {"$ref": "#/$defs/Guest"}},
+            "required": [name, "who"],
+            "$defs": {"Guest": guest},
+        },
+    )
+    one, other = ("2026-05-03", "2026-06-07") if name == "start" else ("grace@example.org", "ada@example.com")
+    made = prefills(tool, [user(f"A room for 2 nights, {one}.")])
+    expected = Prefill(value=one, source=MESSAGE)
+    assert (made.found, made.within["who"].found) == ({name: expected}, {name: expected})
+    form = CallArguments(tool, made)
+    assert form.schema["properties"]["who"]["properties"][name]["default"] == one  # type: ignore[index, call-overload] # a schema
+    marks = form.marks({name: one, "who": {name: one}}, ())
+    assert len({marks[path].text for path in ((name,), ("who",), ("who", name))}) == 1
+    typed = form.marks({name: one, "who": {name: "x"}}, ("who",))
+    assert len({typed[path].text for path in ((name,), ("who",), ("who", name))}) == 2
+    both = prefills(tool, [user(f"For {one} or {other}.")])
+    assert (both.found, both.within["who"].several[name]) == ({}, (one, other))
 
 
 def of_another_agent(*parts: types.Part) -> dict[str, Any]:

@@ -214,6 +214,9 @@ def test_each_field_has_the_lines_of_its_own_section() -> None:
         (examples_in, "Cities such as 'Paris', 'Rome'.", ("Paris", "Rome")),
         (examples_in, "For example the last one.", ()),
         (examples_in, "Something like that.", ()),
+        (examples_in, "The first day, as 2026-05-03.", ("2026-05-03",)),
+        (examples_in, "As of 2026-05-03, in the same way as 2 others.", ()),
+        (examples_in, "for example ada@example.com", ("ada@example.com",)),
         (default_in, "How many, defaults to 5.", 5),
         (default_in, 'The unit. Default: "km".', "km"),
         (default_in, "Default is true", True),
@@ -223,7 +226,7 @@ def test_each_field_has_the_lines_of_its_own_section() -> None:
 def test_what_is_read_behind_a_fixed_word_is_a_literal(
     read: Callable[[str], object], text: str, found: object
 ) -> None:
-    """Choices are at least two in quotes, examples have quotes or a digit; what has neither is English."""
+    """Choices are at least two in quotes, examples have quotes, a digit or a sign of addresses; what has neither is English."""
     assert read(text) == found
 
 
