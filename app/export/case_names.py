@@ -8,7 +8,7 @@ from collections.abc import Mapping, MutableMapping
 from evalset import eval_id_for, snake_case
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import role_of
+from simulator.environment.conventions.tool_roles import UNSURE, role_of
 from simulator.session import SimulationSession
 from simulator.session.history import ToolCall, UserQuery
 
@@ -51,23 +51,25 @@ def played_case(texts: Mapping[str, str]) -> PlayedCase | None:
 def proposed_eval_id(session: SimulationSession) -> str:
     """Return an id in words: `cancel_order_a1001`.
 
-    It is the first tool call that changes something, or else the first one, with the first short value among its arguments; without
-    calls it is the start of the first user message. Where no letter of it can be written in ASCII, it is the agent's name and the time.
+    It is the last tool call that changes something, or else the root agent's first one, with the first short value among its arguments. A tool
+    of which nothing says that it changes something counts as one that reads. Without calls it is the start of the first user message. Where no letter of it can be written in ASCII, it is the agent's name and the time.
     """
-    calls = [
-        entry
-        for entry in session.history
-        if isinstance(entry, ToolCall) and not entry.tool_name.startswith(_FROM_ADK)
-    ]
-    changing = (call for call in calls if role_of(call.tool_name).use != "reads")
+    every = [entry for entry in session.history if isinstance(entry, ToolCall)]
+    calls = [call for call in every if not call.tool_name.startswith(_FROM_ADK)]
     if calls:
-        call = next(changing, calls[0])
+        of_root = (call for call in calls if call.agent == every[0].agent)
+        call = next(filter(_changes, reversed(calls)), next(of_root, calls[0]))
         named = f"{snake_case(call.tool_name)}_{_value(call.arguments)}"
     else:
         said = next((entry.content for entry in session.history if isinstance(entry, UserQuery)), "")
         named = "_".join(_LETTERS.sub(" ", said).lower().split()[:_WORDS_OF_MESSAGE])
     fitting = named[:LONGEST].strip("_")
     return fitting or eval_id_for(session.agent_name, session.start_timestamp)
+
+
+def _changes(call: ToolCall) -> bool:
+    role = role_of(call.tool_name)
+    return role.use != "reads" and role.why != UNSURE
 
 
 def _value(arguments: JsonObject) -> str:

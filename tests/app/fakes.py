@@ -212,22 +212,24 @@ class FakeSimulation(Commanding):
         turn = len(self.session.turns)
         return self.add(TurnStarted(at=AT, turn=turn, message={"role": "user", "parts": [{"text": text}]}))
 
-    def call(self, call_id: str, tool: str = "find_order", **arguments: Any) -> FakeSimulation:
-        """Let the agent's model call a tool."""
+    def call(
+        self, call_id: str, tool: str = "find_order", agent: str = "order_desk", **arguments: Any
+    ) -> FakeSimulation:
+        """Let an agent's model call a tool."""
         part = {"function_call": {"id": call_id, "name": tool, "args": arguments}}
-        return self._model(f"model-{call_id}", {"content": {"role": "model", "parts": [part]}})
+        return self._model(f"model-{call_id}", {"content": {"role": "model", "parts": [part]}}, agent)
 
     def say(self, text: str, key: str = "final") -> FakeSimulation:
         """Let the agent's model speak."""
         return self._model(key, {"content": {"role": "model", "parts": [{"text": text}]}})
 
-    def _model(self, key: str, response: Any) -> FakeSimulation:
+    def _model(self, key: str, response: Any, agent: str = "order_desk") -> FakeSimulation:
         return self.add(
             ModelAnswered(
                 at=AT,
                 turn=len(self.session.turns) - 1,
                 key=key,
-                agent="order_desk",
+                agent=agent,
                 responses=(response,),
                 digests=DIGESTS,
                 provenance=Provenance(source="model", by="demo"),

@@ -410,6 +410,7 @@ def session_of(said: str, *calls: tuple[str, dict[str, Any]]) -> FakeSimulation:
 
 
 FIND = ("find_order", {"order_id": "A-1001"})
+BOOK = ("book_room", {"room_id": "R-101"})
 CANCEL = ("cancel_order", {"order_id": "A-1001", "reason": "customer_request"})
 
 
@@ -425,12 +426,26 @@ CANCEL = ("cancel_order", {"order_id": "A-1001", "reason": "customer_request"})
             "send_mail_adaxde",
         ),
         ("Ping.", [("refresh", {})], "refresh"),
+        (
+            "Book it.",
+            [("translator", {"request": "hi"}), BOOK, ("pay_invoice", {"id": "B-1"})],
+            "pay_invoice_b1",
+        ),
+        ("Book it.", [("translator", {"request": "hi"}), BOOK, FIND], "book_room_r101"),
         ("Hello there, what can-you-do for me today?", [], "hello_there_what_can_you_do"),
     ],
 )
 def test_an_id_is_of_words(said: str, calls: list[Any], eval_id: str) -> None:
-    """The call that changes something comes first, with the value that tells it from others."""
+    """The last call that changes something counts, with the value that tells it from others; a tool that may only read does not."""
     assert proposed_eval_id(session_of(said, *calls).session) == eval_id
+
+
+def test_without_a_change_the_first_call_of_the_root_agent_names_the_case() -> None:
+    """What its sub-agents call first says less of what it is about."""
+    simulation = session_of("Where is it?")
+    simulation.call("c0", "transfer_to_agent", agent_name="clerk")
+    simulation.call("c1", "look", agent="clerk", place="Oslo").call("c2", FIND[0], **FIND[1])
+    assert proposed_eval_id(simulation.session) == "find_order_a1001"
 
 
 def test_what_has_no_words_gets_the_agent_and_the_time() -> None:
