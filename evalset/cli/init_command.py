@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from evalset.adk_runs.kept_results import HISTORY
 from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
 from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output
@@ -38,12 +39,13 @@ _ATTRIBUTE_LINES = (
 _IGNORE = Path(".gitignore")
 _IGNORE_LINES = (
     ".golden-trace/",
+    f"**/{HISTORY.as_posix()}/",
     "*.json.[0-9]*.bak",
     "*.legacy-[0-9]*.json",
     ".*.json.lock",
     ".*.json.tmp",
 )
-"""What is written next to a set and is of one machine: kept runs, copies of before a fix or a conversion, files of a write."""
+"""What is written next to a set and is of one machine: kept runs, results of `adk eval`, copies of before a fix or a conversion, files of a write."""
 
 NAMED_HUNKS = """git config diff.golden-trace.xfuncname '^( *"eval_(case_)?id": .*|    "[^"]*": [{])$'"""
 """Lets a diff name the case above each change; git takes no such setting from a file of the repository."""
@@ -277,7 +279,7 @@ def _set_up(given: argparse.Namespace, _: ProgressLine) -> int:
 main = ShellCommand(
     prog="golden-trace init",
     about="Write a GitHub workflow, pre-commit hooks, a .gitattributes and a .gitignore file that test the goldens of a "
-    "project, keep their diffs readable, and leave out copies and kept runs. An existing file is left alone, and the output "
+    "project, keep their diffs readable, and leave out copies, kept runs and results of adk eval. An existing file is left alone, and the output "
     "shows what to add to it. Lines that .gitattributes and .gitignore lack are added.",
     codes=CODES,
     options={

@@ -149,7 +149,7 @@ def test_the_diff_of_a_golden_is_of_what_changed_and_names_its_case(project: Pat
 
 
 def test_git_ignores_what_is_of_one_machine_alone(project: Path, ends: Ends) -> None:
-    """Kept runs and the copies of a fix, written by the commands themselves; a recording and reviews are committed. A line that the project turned round stays."""
+    """Kept runs, results of `adk eval` and the copies of a fix, written by the commands themselves; a recording and reviews are committed. A line that the project turned round stays."""
     folder = project / "tests" / "eval"
     committed = ("desk.evalset.json", "desk.environment.json", "desk.review.json", "data.bak")
     for name in ("desk.review.json", "data.bak"):
@@ -158,6 +158,9 @@ def test_git_ignores_what_is_of_one_machine_alone(project: Path, ends: Ends) -> 
     (folder / "desk.evalset.json").write_text(f"\ufeff{text}")
     ends(0, "doctor", folder / "desk.evalset.json", "--fix")
     ends(0, "verify", folder / "desk.evalset.json", "--agents-dir", "agents", "--save", "--quiet")
+    results = folder / ".adk" / "eval_history"  # where `adk eval` writes
+    results.mkdir(parents=True)
+    (results / "desk_desk_1.0.evalset_result.json").write_text("{}")
     assert f"{IGNORE}: written" in ends(0, "init", "ci").out
     shell("git init -q && git add .")
     added = {Path(line) for line in shell("git ls-files tests").splitlines()}
