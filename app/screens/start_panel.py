@@ -29,7 +29,7 @@ from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_
 from evalset.cli.shell_lines import studio_line
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
-from simulator.agents.agent_directory import AgentDirectory
+from simulator.agents.agent_directory import AgentDirectory, said_together
 from simulator.agents.placeholder_credentials import VARIABLE, placeholder_words
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
@@ -356,8 +356,8 @@ def _about(chosen: AgentEntry, choice: ChosenAgent) -> None:
             "No model is available for these agents, so you play them. You see the same context the model would.",
             icon=":material/person:",
         )
-        for name, reason in choice.without_model.items():
-            st.text(literal(f"{name}: {reason}"))
+        for line in said_together(choice.without_model):
+            st.text(literal(line))
 
 
 def _examples(kept: KeptInputs, chosen: AgentEntry) -> None:

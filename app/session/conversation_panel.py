@@ -51,6 +51,8 @@ def conversation_entries(history: tuple[HistoryEntry, ...], line: ConversationLi
     if search.strip():
         st.caption(f"{shown.total} of {len(history)} steps match" if shown.total else "No step matches.")
     hidden = shown.total - len(shown.said)
+    if hidden == 1:  # a button for one entry is as high as the entry
+        shown, hidden = conversation(history, search, count + 1), 0
     if hidden and count < MOST_ENTRIES:
         if st.button(
             f"Show earlier \u00b7 {hidden} more",

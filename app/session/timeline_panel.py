@@ -92,6 +92,8 @@ def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, m
 def _timeline(view: SimulationView, simulation: Commanding, chosen: Filter, *, may_go: bool) -> None:
     count = min(PAGE_STEPS * (1 + int(page_state.get("earlier") or 0)), MOST_STEPS)
     shown = newest_steps(view.session, chosen, count)
+    if shown.hidden == 1:  # a button for one step is as high as the step
+        shown = newest_steps(view.session, chosen, count + 1)
     if not shown.total:
         st.caption("No steps of this kind yet.")
     if shown.total > PAGE_STEPS and st.toggle(
@@ -113,7 +115,7 @@ def _empty() -> None:
 
 
 def _earlier(shown: VisibleSteps) -> None:
-    hidden = shown.total - len(shown.steps)
+    hidden = shown.hidden
     if hidden > 0 and len(shown.steps) < MOST_STEPS:
         if st.button(
             f"Show earlier \u00b7 {hidden} more",
@@ -139,7 +141,8 @@ def _steps(
         body = unfolding(label, f"step_{step.index}", step.icon)
         with body:
             if body.open:
-                _body(history[step.index])
+                for place in (*step.others, step.index):
+                    _body(history[place])
                 _ways(history, step.index, simulation)
             else:
                 st.empty()
@@ -224,7 +227,8 @@ def _go_to(fact: int, gone: str) -> None:
 
 def _table(view: SimulationView, chosen: Filter, simulation: Commanding | None) -> None:
     history = view.session.history
-    wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
+    shown = newest_steps(view.session, chosen, len(history)).steps
+    wanted = {place for step in shown for place in (*step.others, step.index)}
     lines = [row for row in rows(view.session) if row.index in wanted]
     picked: Any = st.dataframe(
         [row.model_dump() for row in lines],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
@@ -44,15 +45,19 @@ _SEATS: Mapping[str, Mapping[str, str]] = {
 }
 """How a note of a changed seat begins, and the names of who may sit there."""
 
+_ALL_OTHERS = "all others"
+"""Whose seat a note means that is about no agent and no tool by name."""
+
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
 
 
 class TimelineStep(Value):
-    """One line of the timeline. `label` is Markdown, made of safe parts; `index` is the entry's place in the history."""
+    """One line of the timeline. `label` is Markdown, made of safe parts; `index` is the entry's place in the history, after those of `others` in the line."""
 
     index: int
     icon: str
     label: str
+    others: tuple[int, ...] = ()
 
 
 class Row(Value):
@@ -79,14 +84,15 @@ def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
 
 
 class VisibleSteps(Value):
-    """The newest steps that a filter lets through, oldest first; `total` counts all that it lets through."""
+    """The newest steps that a filter lets through, oldest first; `total` counts all that it lets through, `hidden` the lines before these."""
 
     steps: tuple[TimelineStep, ...]
     total: int
+    hidden: int
 
 
 def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> VisibleSteps:
-    """Return the last `count` steps that the filter lets through.
+    """Return the last `count` lines of what the filter lets through; who plays at first is one line.
 
     Only these are worded, so that the work does not grow with the length of the history.
     """
@@ -94,8 +100,37 @@ def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Visi
     wanted = {"All": _GROUPS, "Tools": {"tool", "error"}, "Errors": {"error"}}[chosen]
     places = [index for index, entry in enumerate(history) if _group(entry) in wanted]
     names = tool_names(history)
-    last = places[-count:] if count else []
-    return VisibleSteps(steps=tuple(step(index, history[index], names) for index in last), total=len(places))
+    seats = list(takewhile(bool, map(_seat, history))) if chosen == "All" else []
+    lines = places[max(len(seats) - 1, 0) :]  # who plays at first is the line of the last of these notes
+    last = lines[-count:] if count else []
+    steps = [step(index, history[index], names) for index in last]
+    if len(seats) > 1 and len(last) == len(lines):
+        label = f"**Seats**{_after(_seated(filter(None, seats)))}"
+        steps[0] = steps[0].model_copy(update={"label": label, "others": tuple(range(len(seats) - 1))})
+    return VisibleSteps(steps=tuple(steps), total=len(places), hidden=len(lines) - len(last))
+
+
+def _seat(entry: HistoryEntry) -> tuple[str, str, str] | None:
+    """Return which seat a note is about, whose, and who plays there; None for anything else."""
+    seat, _, player = entry.content.rpartition(": ") if isinstance(entry, SessionNote) else ("", "", "")
+    for of, names in _SEATS.items():
+        if seat.startswith(of) and player in names:
+            return of.partition(" ")[0], seat.removeprefix(of), names[player]
+    return None
+
+
+def _seated(seats: Iterable[tuple[str, str, str]]) -> str:
+    """Say who plays where: those that one plays together, and none apart that is played as all others are."""
+    held = {(kind, whose): player for kind, whose, player in seats}
+    told: dict[str, list[str]] = {}
+    for (kind, whose), player in held.items():
+        others = held.get((kind, _ALL_OTHERS))
+        if whose == _ALL_OTHERS:
+            is_all = all(each == player for (of, _), each in held.items() if of == kind)
+            told.setdefault(player, []).append(f"all {kind}s" if is_all else f"all other {kind}s")
+        elif player != others:
+            told.setdefault(player, []).append(whose)
+    return "; ".join(f"{', '.join(names)}: {player}" for player, names in told.items())
 
 
 def _group(entry: HistoryEntry) -> Group:
@@ -169,21 +204,21 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
         case FinalResponse():
             return _Headline("flag", entry.agent, _after(entry.content))
         case SessionNote():
-            return _noted(entry.content)
+            return _noted(entry)
         case never:
             assert_never(never)
 
 
-def _noted(content: str) -> _Headline:
+def _noted(entry: SessionNote) -> _Headline:
     """Head a note by what it is about, in the words that the page has for it."""
+    content = entry.content
     kind, _, words = content.partition(": ")
     if kind in _NOTES:
         return _Headline(*_NOTES[kind], _after(words))
-    seat, _, player = content.rpartition(": ")
-    for of, names in _SEATS.items():
-        if seat.startswith(of) and player in names:
-            who = seat.removeprefix(of).replace("all others", f"all other {of.partition(' ')[0]}s")
-            return _Headline("event_seat", "Seats", _after(f"{who}: {names[player]}"))
+    if seat := _seat(entry):
+        kind, whose, player = seat
+        who = whose.replace(_ALL_OTHERS, f"all other {kind}s")
+        return _Headline("event_seat", "Seats", _after(f"{who}: {player}"))
     return _Headline("tune", "Changed", _after(content))
 
 

@@ -6,7 +6,7 @@ The tools of a server (MCP, OpenAPI) are only known once the agent has been show
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from simulator.agents.expected_input import input_schema
@@ -59,6 +59,14 @@ class AgentDirectory(Value):
 def directory_of(agent: Any) -> AgentDirectory:
     """Describe an ADK agent or workflow by its public attributes; what is not there is left out."""
     return AgentDirectory(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
+
+
+def said_together(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    """Say what is so of agents, by their names, in a line for each reason: those of the same one stand together."""
+    told: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        told.setdefault(reason, []).append(name)
+    return tuple(f"{', '.join(names)}: {reason}" for reason, names in told.items())
 
 
 def runs_elsewhere(agent: Any) -> bool:

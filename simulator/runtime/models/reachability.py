@@ -21,7 +21,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import directory_of, runs_elsewhere
+from simulator.agents.agent_directory import directory_of, runs_elsewhere, said_together
 from simulator.agents.placeholder_credentials import PLACEHOLDER
 from simulator.base.model_settings import CLOUD_VOICE, names_address
 from simulator.facts import EVERY
@@ -84,10 +84,7 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
         environ: Where the models look for their keys; the process's environment by default.
     """
     reasons = {name: reason for name, reason in _reasons(config, environ).items() if reason != _NOT_CHOSEN}
-    told: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        told.setdefault(reason, []).append(name)
-    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in told.items()) or None
+    return "; ".join(said_together(reasons)) or None
 
 
 def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:

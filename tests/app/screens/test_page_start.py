@@ -230,6 +230,16 @@ def test_an_agent_that_fails_to_load_is_listed_with_its_error_and_loaded_again(o
     assert not tab.has("agents_again")
 
 
+def test_a_key_that_several_agents_lack_is_named_once(own_agents: Path) -> None:
+    """In one line with their names."""
+    second = 'sub_agents=[LlmAgent(name="second", model="gemini-2.5-flash")])'
+    code = (WORKING % "Asks.").replace("tools=[look_up])", f"tools=[look_up], {second}")
+    (own_agents / "asker" / "agent.py").write_text(code)
+    catalogue().load_all()
+    assert Tab().literal.count("GOOGLE_API_KEY") == 1
+    assert "asker, second: " in Tab().literal
+
+
 def test_what_the_instruction_needs_of_the_state_is_asked_for(own_agents: Path) -> None:
     """A field for each key, and none for what may be missing; a text is in the state of the session, and an empty one is not.
 

@@ -138,6 +138,18 @@ def test_a_long_history_is_drawn_in_pages() -> None:
     assert len(tab.nodes()) > sizes[1]
 
 
+def test_no_button_hides_a_single_step() -> None:
+    """It would be as high as the step, in the timeline and in the conversation."""
+    simulation = FakeSimulation("session-0005-abcdef").ask("Go")
+    for number in range(PAGE_STEPS // 2):
+        simulation.call(f"c{number}", order_id=str(number)).give(f"c{number}")
+    put_live(simulation)
+    tab = Tab("session-0005-abcdef")
+    assert (_steps(tab), tab.has("step_0"), tab.has("show_earlier")) == (PAGE_STEPS, True, False)
+    tab.choose("timeline_view", "Conversation")
+    assert (tab.has("said_0"), tab.has("show_earlier_said")) == (True, False)
+
+
 def _steps(tab: Tab) -> int:
     return sum("find_order" in each.label for each in tab.app.expander if "\u00b7" in each.label)
 

@@ -26,7 +26,7 @@ from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned
 from simulator.session import SimulationSession
 from simulator.session.commands import SetPlayer
-from simulator.session.history import SessionNote, UserReply
+from simulator.session.history import SessionNote, UserQuery, UserReply
 from simulator.session.user_fold import UserSeat
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.page_driver import Tab
@@ -120,6 +120,39 @@ def test_the_timeline_calls_changes_as_the_page_does(content: str, about: str, n
     session = SimulationSession.model_construct(history=(note,))
     (step,) = newest_steps(session, "All", 1).steps
     assert step.label.replace("\\", "").replace("\u2060", "") == f"**{about}** \u00b7 {named}"
+
+
+@pytest.mark.parametrize(
+    ("contents", "words"),
+    [
+        (
+            ["agent seat of all others: person", "tool seat of all others: person"],
+            "all agents, all tools: You",
+        ),
+        (
+            ["agent seat of all others: model", "tool seat of all others: person", "tool seat of a: person"],
+            f"all agents: {AGENT_PLAYERS['model']}; all tools: You",
+        ),
+        (
+            ["tool seat of all others: person", "tool seat of a: person", "tool seat of a: offline"],
+            f"all other tools: You; a: {PLAYERS['offline'].name}",
+        ),
+    ],
+)
+def test_who_plays_at_first_is_one_line(contents: list[str], words: str) -> None:
+    """A later change of a seat has a line of its own. The table has each."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    query = UserQuery(fact=9, turn=0, timestamp=at, content="Go")
+    notes = [SessionNote(fact=1, turn=0, timestamp=at, content=each) for each in (*contents, contents[0])]
+    session = SimulationSession.model_construct(history=(*notes[:-1], query, notes[-1]))
+    shown = newest_steps(session, "All", 9)
+    first, *later = shown.steps
+    assert first.label.replace("\\", "").replace("\u2060", "") == f"**Seats** \u00b7 {words}"
+    assert [*first.others, first.index] == list(range(len(contents)))
+    assert [step.index for step in later] == [len(contents), len(contents) + 1]
+    assert (shown.total, shown.hidden) == (len(contents) + 2, 0)
+    assert newest_steps(session, "All", 2).hidden == 1
+    assert newest_steps(session, "All", 2).steps == tuple(later)
 
 
 RECORDED = (ObservedCall(tool_name="find_order", arguments={}, response={}, place="trace 1"),)
