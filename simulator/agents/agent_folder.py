@@ -236,9 +236,13 @@ def _is_looked_into(path: Path) -> bool:
 
 
 def _gives_an_agent(init: Path, wanted: frozenset[str] = _GIVES_AN_AGENT) -> bool:
-    """Return whether a module may give an agent: what cannot be read or parsed may, so that its error is shown."""
+    """Return whether a module may give an agent: what cannot be read or parsed may, so that its error is shown.
+
+    A package that imports the agent of a folder next to it gives none.
+    """
+    beside = init.parent.parent if init.name == "__init__.py" else None
     try:
-        names = _named_in(parsed(read_file(init, "script")))
+        names = _named_in(parsed(read_file(init, "script")), beside)
     except FileNotFoundError:
         return False
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -246,13 +250,17 @@ def _gives_an_agent(init: Path, wanted: frozenset[str] = _GIVES_AN_AGENT) -> boo
     return not wanted.isdisjoint(names)
 
 
-def _named_in(module: ast.Module) -> set[str]:
-    """Return the names that a module assigns or imports, wherever in it."""
+def _named_in(module: ast.Module, beside: Path | None) -> set[str]:
+    """Return the names that a module assigns or imports, wherever in it, but for what it imports from an agent in the folder `beside`."""
     names: set[str] = set()
     for node in ast.walk(module):
         match node:
             case ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
+            case ast.ImportFrom(module=str(where), level=0) if beside is not None and _is_agent_folder(
+                beside / where.partition(".")[0]
+            ):
+                pass
             case ast.ImportFrom(names=imported) | ast.Import(names=imported):
                 names |= {(each.asname or each.name).rpartition(".")[2] for each in imported}
             case ast.FunctionDef(name="__getattr__"):

@@ -241,7 +241,7 @@ WHOLE = "from google.adk import apps\n\napp = apps.App(\n    name='whole',\n    
 def test_packages_and_scripts_without_an_agent_are_no_agents(tmp_path: Path) -> None:
     """Folders of tests, evals and helpers beside an agent are packages too: they are not listed as agents that failed.
 
-    Nor is a script that only imports an agent, or has an app of another library. It is not run.
+    Nor is a script or a package that only imports another agent, or has an app of another library. It is not run.
     """
     files = {
         "desk/agent.py": agent_source("desk"),
@@ -252,6 +252,9 @@ def test_packages_and_scripts_without_an_agent_are_no_agents(tmp_path: Path) -> 
         "aliased/__init__.py": "from .inside import best as root_agent\n",
         "aliased/inside.py": agent_source("aliased").replace("root_agent", "best"),
         "unparsed/__init__.py": "def broken(:\n",
+        "scripts/__init__.py": "from desk.agent import root_agent\nraise SystemExit('it is run')\n",
+        "own/__init__.py": "from own.inside import root_agent\n",
+        "own/inside.py": agent_source("own"),
         "play.py": "from desk.agent import root_agent\nraise SystemExit('it is run')\n",
         "chat.py": "from slack_bolt import App\napp = App(token='x')\nraise SystemExit('it is run')\n",
         "whole.py": f"{agent_source('inner').replace('root_agent', 'inner')}\n{WHOLE}",
@@ -261,6 +264,7 @@ def test_packages_and_scripts_without_an_agent_are_no_agents(tmp_path: Path) -> 
         "aliased": "ready",
         "desk": "ready",
         "lazy": "failed",
+        "own": "ready",
         "unparsed": "failed",
         "whole": "ready",
     }
