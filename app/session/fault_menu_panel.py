@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.forms.safe_labels import safe_label
+from app.live.rule_text import latency_words
 from simulator.environment.injection.fault_library import Fault, faults, search
 from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
 from simulator.environment.injection.rules import InjectionRule
@@ -89,8 +90,11 @@ def fault_menu(
 
 
 def _choice(fault: Fault, key: str, on_pick: Callable[..., None], args: tuple[Any, ...]) -> None:
+    rule = fault.rule("tool", fault.name)
+    # A title of a fault that does nothing but delay tells how long.
+    after = "" if rule.effect.kind == "delay" else latency_words(rule.latency_seconds, rule.latency)
     st.button(
-        safe_label(fault.title),
+        safe_label(f"{fault.title}, {after}" if after else fault.title),
         key=f"fail_with_{fault.name}_{key}",
         type="tertiary",
         help=safe_label(fault.description, 200),

@@ -61,6 +61,9 @@ def _words(call: RunningCall) -> str:
     name = f"**{safe_label(call.name)}**"
     if call.waits_for:
         return f"{name} is waiting for **{safe_label(call.waits_for)}** to end"
+    if call.delay != 0:
+        how_long = "until the turn is stopped" if call.delay is None else f"{call.delay:.3g} s"
+        return f"{name} \u00b7 Waiting {how_long}: **{safe_label(call.by)}**"
     if call.by:
         return f"**{safe_label(call.by)}** is running for {name}"
     return f"{_WHAT[call.kind]} {name} is running"

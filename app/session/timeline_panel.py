@@ -261,4 +261,5 @@ def _running_label(call: RunningCall) -> str:
         others = safe_label(call.waits_for, 32)
         return f"**{safe_label(call.name, 32)}** is waiting for **{others}** \u00b7 {seconds} s :gray-badge[waiting]"
     what = {"model": "is responding", "tool": "is running", "code": "is running"}[call.kind]
+    what = what if call.delay == 0 else "is delayed"
     return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"

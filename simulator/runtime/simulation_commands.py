@@ -64,6 +64,7 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
             key=each.key,
             name=each.name,
             by=each.running_by,
+            delay=each.delay,
             since=each.since,
             text=each.running_text,
             waits_for=real.name if real is not None and each.is_behind else "",

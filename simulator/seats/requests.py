@@ -210,8 +210,8 @@ Request: TypeAlias = Annotated[ModelRequest | ToolRequest | CodeRequest, Field(d
 class RunningCall(Value):
     """Something is at work right now: a model, a tool or code; `text` is what it says meanwhile.
 
-    `by` is who is at work in place of a tool: the environment's model, by its name, or the rules that delay it, by their ids.
-    It is empty where the tool itself, the agent's model or the code runs for real. `waits_for` names the real call that has to
+    `by` is who is at work in place of a tool: the environment's model, by its name, or the rules and the fault that delay it, by their labels
+    or ids. `delay` is for how many seconds they do, None until the turn ends. `by` is empty where the tool itself, the agent's model or the code runs for real. `waits_for` names the real call that has to
     end before this one begins: they run one at a time in a session.
     """
 
@@ -219,6 +219,7 @@ class RunningCall(Value):
     key: str
     name: str
     by: str = ""
+    delay: float | None = 0
     since: float
     text: str = ""
     waits_for: str = ""

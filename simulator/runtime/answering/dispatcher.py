@@ -422,7 +422,7 @@ class SessionAnswering:
         )
         self._session.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
-        waiting.running_by = ""
+        waiting.running_by, waiting.delay = "", 0
         waiting.started = self._run.loop.time() - waiting.latency
         self._session.noticed()
         await self._session.durable()

@@ -142,11 +142,12 @@ class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
 
     async def wait(self, call: WaitingRequest[ToolBoundaryCall], seconds: float | None) -> None:
         """Let the time of a rule pass, and show meanwhile whose it is."""
-        self._at_work(call, ", ".join(call.firing.fired))
+        who = ", ".join(rule.label or rule.rule_id for rule in call.firing.rules)
+        self._at_work(call, who, seconds)
         await super().wait(call, seconds)
 
-    def _at_work(self, call: WaitingRequest[ToolBoundaryCall], who: str) -> None:
-        call.running, call.since, call.running_by = True, self._session.now(), who
+    def _at_work(self, call: WaitingRequest[ToolBoundaryCall], who: str, delay: float | None = 0) -> None:
+        call.running, call.since, call.running_by, call.delay = True, self._session.now(), who, delay
         self._session.changed()
 
     def asks_a_model(self, player: str) -> bool:

@@ -92,10 +92,14 @@ class Firing:
             uncertain=unsure.uncertain,
         )
 
+    @property
+    def rules(self) -> tuple[InjectionRule, ...]:
+        """The rules that have a part in the answer, the one that answers last."""
+        return (*self.modifiers, *((self.rule,) if self.rule else ()))
+
     def latency(self) -> float:
         """Return the time that the rules which fired take, in seconds."""
-        rules = (*self.modifiers, *((self.rule,) if self.rule else ()))
-        return sum(latency_of(rule, self._chance(rule, "latency")) for rule in rules)
+        return sum(latency_of(rule, self._chance(rule, "latency")) for rule in self.rules)
 
     def outcome(self, variables: Callable[[str], Mapping[str, object]]) -> Outcome:
         """Return what the rule answers.

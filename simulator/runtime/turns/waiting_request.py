@@ -68,7 +68,7 @@ class WaitingRequest(Generic[CallT]):
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
-    of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
+    of a tool: the environment's model, or the rules that delay it for the seconds `delay`; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
     is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
     rules that may still change that. `then` is the session's state that it saw, where it is kept.
     """
@@ -111,6 +111,7 @@ class WaitingRequest(Generic[CallT]):
     running: bool = False
     running_text: str = ""
     running_by: str = ""
+    delay: float | None = 0
     proposal: tuple[JsonObject, ...] | None = None
     failure: RaisedError | None = None
     effects_done: bool = False

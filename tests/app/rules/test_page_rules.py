@@ -328,7 +328,9 @@ def test_a_fault_answers_the_waiting_call_alone(waiting: FakeSimulation) -> None
     assert isinstance(asked, FailCall)
     assert (asked.key, asked.rule.rule_id) == ("tool-c1", "distort_truncate")
     assert asked.outcome == Returned(value={"status": "shipped"})
-    tab.fill("fail_search_", "slow").run().click(tab.key("fail_with_latency_fixed_"))
+    tab.fill("fail_search_", "slow").run()
+    assert tab.app.button(key=tab.key("fail_with_http_504_")).label == "504 Gateway Timeout, after 10 s"
+    tab.click(tab.key("fail_with_latency_fixed_"))
     late = waiting.asked[-1]
     assert isinstance(late, FailCall)
     assert (late.rule.latency_seconds, late.outcome) == (2.0, asked.outcome)

@@ -75,6 +75,12 @@ def test_what_runs_is_shown_and_can_be_stopped() -> None:
     tab.run()
     assert "**find_order** is running" in tab.words
     assert "**helper** is running" in tab.words
+    late = RunningCall(kind="tool", key="tool-c1", name="find_order", by="504", delay=10, since=time.time())
+    simulation.running = (late, late.model_copy(update={"delay": None, "by": "Hangs", "key": "tool-c3"}))
+    tab.run()
+    assert "real tool" not in tab.words
+    assert "Waiting 10 s: **504**" in tab.words
+    assert "Waiting until the turn is stopped: **Hangs**" in tab.words
     assert tab.keys("response_")
     tab.click("stop_turn").click("stop_running")
     assert simulation.asked == [StopTurn()] * 2

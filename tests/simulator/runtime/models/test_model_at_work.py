@@ -116,9 +116,13 @@ def test_the_cost_of_answers_that_were_of_no_use_is_told_too() -> None:
         assert "asked 2 times" in cost
 
 
-@pytest.mark.parametrize("more", [{"effect": {"kind": "hang"}}, {"latency_seconds": 60.0}])
-def test_a_rule_that_holds_a_call_up_is_named_in_place_of_the_tool(more: dict[str, Any]) -> None:
-    """Nobody is told that the real tool is at work, which never ran."""
+@pytest.mark.parametrize(
+    ("more", "delay"), [({"effect": {"kind": "hang"}}, None), ({"latency_seconds": 60.0}, 60.0)]
+)
+def test_a_rule_or_a_fault_that_holds_a_call_up_is_named_in_place_of_the_tool(
+    more: dict[str, Any], delay: float | None
+) -> None:
+    """Nobody is told that the real tool is at work, which never ran, and how long it takes is known."""
     error = {"kind": "error", "error_code": 503, "error_message": "busy"}
     rule = InjectionRule.model_validate(
         {"rule_id": "slow", "tool_name": "find_order", "effect": error, **more}
@@ -126,10 +130,18 @@ def test_a_rule_that_holds_a_call_up_is_named_in_place_of_the_tool(more: dict[st
     with session(rules=[rule]) as sim:
         sim.query("go", wait=0)
         wait_until(lambda: bool(sim.view().running), what="the rule", seconds=PATIENCE)
-        assert sim.view().running[0].by == "slow"
+        assert (sim.view().running[0].by, sim.view().running[0].delay) == ("slow", delay)
         sim.stop()
         assert sim.session.turns[-1].stopped
         assert not tool_facts(sim)
+    fault = rule.model_copy(update={"label": "Very slow"})
+    with session() as sim:
+        sim.set_player("tool", "person", "find_order")
+        assert sim.query("go", wait=PATIENCE)
+        sim.inject(tool_requests(sim)[0], fault, wait=0)
+        wait_until(lambda: bool(sim.view().running), what="the fault", seconds=PATIENCE)
+        assert (sim.view().running[0].by, sim.view().running[0].delay) == ("Very slow", delay)
+        sim.stop()
 
 
 def _text(sim: Simulation) -> str:
