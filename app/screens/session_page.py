@@ -370,7 +370,8 @@ def _notes(view: SimulationView) -> None:
     if failed:
         problem(str(page_state.get("changed") or _UNCHANGED), str(failed))
     if gone := page_state.get("taken_back"):
-        st.info(f"Taken back: {gone}. Redo restores them, step by step.", icon=":material/undo:")
+        with st.container(key="taken_back"):
+            st.info(f"Taken back: {gone}. Redo restores them, step by step.", icon=":material/undo:")
     if view.divergence is not None:
         problem(
             "The agent no longer does what was recorded. Undo steps until it matches, or start a new session.",

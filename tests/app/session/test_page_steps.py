@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,6 +111,9 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     assert {"1 tool response", "1 rule change"} <= set(gone.split(", "))
     tab.click(f"another_way_{place}")
     assert gone in tab.words
+    assert tab.keys("taken_back")
+    sheet = (Path(session_page.__file__).parents[1] / "styles.css").read_text()
+    assert ".stMain:has(.st-key-taken_back) { --pane-height:" in sheet
     assert len(session.pending) == 1
     assert PLAYERS["offline"].name in tab.literal
     tab.click("go_on")
