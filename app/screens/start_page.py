@@ -71,9 +71,6 @@ def start_page() -> None:
     """Draw the start page."""
     _say_what_is_missing()
     texts = page_state.start_texts()
-    if page_state.get("message_sent"):
-        page_state.put("message_sent", None)
-        KeptInputs(texts, OWNER).put(QUERY_KEY, "")
     try:
         agents = catalogue()
     except AgentSettingsError as error:
@@ -262,7 +259,7 @@ def _choice(chosen: AgentEntry | None) -> ChosenAgent:
 
 def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
     live = open_session(form, agents.config_of_now(form.agent, as_listed=True), visitor().owner)
-    page_state.put("message_sent", bool(form.query) or None)
+    KeptInputs(page_state.start_texts(), OWNER).renew(QUERY_KEY)  # what was sent is no unsent text
     return live
 
 

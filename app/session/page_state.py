@@ -69,7 +69,6 @@ Flag: TypeAlias = Literal[
     "found",
     "go_to",
     "looked",
-    "message_sent",
     "menu_asked",
     "part_failed",
     "problem",

@@ -210,6 +210,7 @@ def test_a_first_query_is_held_to_the_input_schema_of_the_agent(tab: Tab) -> Non
     again = Tab().click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
     (turn,) = registry().newest_first()[0].simulation.session.turns
     assert turn.error is None
+    assert not Tab().typed(QUERY_KEY)
     assert not again.click("new_session").typed(QUERY_KEY)
 
 
