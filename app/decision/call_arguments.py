@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from app.decision.call_prefills import MESSAGE, Prefills, resolved
 from app.decision.described_fields import described
 from app.forms.form_reading import Path
+from app.forms.form_tree import OFFERED
 from app.forms.safe_labels import Badge, safe_label
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import required_texts
@@ -78,7 +79,7 @@ def _filled(schema: JsonObject, whole: JsonObject, found: Prefills) -> JsonObjec
         if name in found.found:
             filled[name] = {**field, "default": found.found[name].value}
         elif name in found.several and "enum" not in field:
-            filled[name] = {**field, "examples": list(found.several[name])}
+            filled[name] = {**field, OFFERED: list(found.several[name])}
         elif name in found.within:
             inner = {key: value for key, value in resolved(field, whole).items() if key != "$defs"}
             filled[name] = _filled(inner, whole, found.within[name])

@@ -29,6 +29,9 @@ MAX_DEPTH = 8
 _DEEP = 2
 """From here on an object or an array that may be null is written as JSON, as is a union inside of a union at any depth: nobody finds the way through so many switches."""
 
+OFFERED = "x-offered"
+"""In a schema, the values that are offered for a field, also where there is one only."""
+
 _LONG_TEXT = 120
 _LONG_NAMES = ("body", "comment", "content", "description", "message", "note", "reason", "summary", "text")
 
@@ -101,7 +104,10 @@ class _Parser:
         if types is not None or "properties" in schema:
             return None
         several = schema.get("anyOf") or schema.get("oneOf")
-        return several if isinstance(several, list) and several else None
+        if not isinstance(several, list) or not several:
+            return None
+        offered = {OFFERED: schema[OFFERED]} if OFFERED in schema else {}
+        return [{**each, **offered} if isinstance(each, dict) else each for each in several]
 
     def _union(
         self, schema: dict[str, Any], variants: list[Any], *, refs: tuple[str, ...], depth: int
@@ -203,9 +209,11 @@ def _text(schema: dict[str, Any], name: str) -> Field:
 
 
 def _suggestions(schema: dict[str, Any]) -> tuple[str, ...]:
-    """Return what to choose from; a single value is no choice."""
-    examples = tuple(one for one in _listing(schema, "examples") if isinstance(one, str))
-    return examples if len(examples) > 1 else choices_in(_about(schema)["description"])
+    """Return what to choose from; a single example is no choice."""
+    offered, examples = (
+        tuple(one for one in _listing(schema, key) if isinstance(one, str)) for key in (OFFERED, "examples")
+    )
+    return offered or (examples if len(examples) > 1 else choices_in(_about(schema)["description"]))
 
 
 def _about(schema: Any) -> dict[str, Any]:

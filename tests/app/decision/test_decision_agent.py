@@ -20,6 +20,8 @@ from app.decision.call_arguments import CallArguments
 from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
 from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.queue_panel import waiting
+from app.forms.field_group_widgets import NullableField, ObjectField
+from app.forms.form_tree import parse_schema
 from simulator.facts import CodeAnswered, ModelAnswered
 from simulator.scripts import Script
 from simulator.scripts.script_lines import AgentMove
@@ -662,8 +664,9 @@ def test_several_values_are_offered_and_none_is_chosen(contents: tuple[dict[str,
 def test_an_id_of_unknown_shape_is_suggested_and_not_filled_in(
     message: str, offered: tuple[str, ...] | None
 ) -> None:
-    """Only for an argument that names an id, and the form says where it comes from. An older message suggests none."""
-    properties = {name: {"type": "string"} for name in ("policy_number", "note")}
+    """Only for an argument that names an id, and the form offers it and says where it comes from. An older message suggests none."""
+    text = {"type": "string"}
+    properties = {"policy_number": text, "note": text, "other_id": {"anyOf": [text, {"type": "null"}]}}
     tool = ToolDeclaration(name="look", parameters={"type": "object", "properties": properties})
     made = prefills(tool, [user("X-1"), user(message)])
     assert (made.found, made.several.get("policy_number")) == ({}, offered)
@@ -671,6 +674,14 @@ def test_an_id_of_unknown_shape_is_suggested_and_not_filled_in(
     form = CallArguments(tool, made)
     assert ("Suggested" in form.marks({}, ())["policy_number",].text) == (offered is not None)
     assert form.marks({"policy_number": "GRV-500-56"}, ())["policy_number",].color == "gray"
+    whole = parse_schema(form.schema)
+    assert isinstance(whole, ObjectField)
+    fields = {member.name: member.field for member in whole.members}
+    other = fields["other_id"]
+    assert isinstance(other, NullableField)
+    assert {getattr(each, "suggestions", None) for each in (fields["policy_number"], other.inner)} == {
+        offered or ()
+    }
 
 
 @pytest.mark.parametrize(
