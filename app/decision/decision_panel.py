@@ -35,7 +35,7 @@ from app.decision.tool_panel import tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.field_widgets import problem_line
 from app.forms.form_reading import incomplete, place_in_words
-from app.forms.safe_labels import literal, safe_label
+from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.schema_form_widgets import FormResult, schema_form
 from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
@@ -43,13 +43,15 @@ from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.page_commands import AnswerTools, Asked
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.conventions.entity_kinds import is_identifier
 from simulator.environment.drafts.blanks import unsure_of
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session.attached_files import message_of
 from simulator.session.commands import AnswerRequest, Confirm, GoOn, Query, Reply, RunReal
-from simulator.session.history import FinalResponse
+from simulator.session.history import FinalResponse, ToolOutput
 from simulator.session.model import OpenCall, SessionState, SimulationSession
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def _draw(
             kept = KeptInputs(drafts, f"open {thing.call_id}")
             with place():
                 used = golden_reply(kept, around.golden, thing)
-            return open_call(kept, thing) or used
+            return open_call(kept, thing, _pending(view.session, thing)) or used
         case None:
             again = KeptInputs(drafts, "again", str(len(view.session.turns)))
             used_message = golden_message(again, around.golden, "again_text")
@@ -214,9 +216,24 @@ def code_decision(kept: KeptInputs, request: CodeRequest) -> Asked | None:
 # Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
 
 
-def open_call(kept: KeptInputs, call: OpenCall) -> Confirm | Reply | None:
-    """Draw one open call; return the user's answer to it."""
-    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
+def open_call(kept: KeptInputs, call: OpenCall, pending: JsonObject) -> Confirm | Reply | None:
+    """Draw one open call, with what it was answered at first; return the user's answer to it."""
+    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call, pending)
+
+
+def _pending(session: SimulationSession, call: OpenCall) -> JsonObject:
+    """Return the fields of a call's first response that identify it: its late result is about the same thing."""
+    results = (
+        each.result
+        for each in session.history
+        if isinstance(each, ToolOutput) and each.call_id == call.call_id
+    )
+    first = next(results, None)
+    return (
+        {name: value for name, value in first.items() if is_identifier(name)}
+        if isinstance(first, dict)
+        else {}
+    )
 
 
 def _confirmation(kept: KeptInputs, call: OpenCall) -> Confirm | None:
@@ -251,7 +268,7 @@ def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     return result.value, not result.problems
 
 
-def _late(kept: KeptInputs, call: OpenCall) -> Reply | None:
+def _late(kept: KeptInputs, call: OpenCall, pending: JsonObject) -> Reply | None:
     badge = ("answered once", "", "gray") if call.answered else ("waiting for its result", "", "orange")
     heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
@@ -263,12 +280,16 @@ def _late(kept: KeptInputs, call: OpenCall) -> Reply | None:
         arguments(others)
     if isinstance(schema, dict) and schema:
         return _by_form(kept, call, schema)
-    first: JsonValue = {"status": "done"}
+    first: JsonValue = {**pending, "status": "done"}
     editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
+    now = editor.result().value
+    if isinstance(now, dict):
+        editor.marks = {(name,): _FIRST for name, value in pending.items() if same(now.get(name), value)}
     result = editor.draw(tried=was_clicked(kept, "accept"))
     return _reply(kept, call, "Send result", result)
 
 
+_FIRST = Badge(text="From the first response", color="blue", icon=":material/search:")
 _SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
 
 

@@ -14,7 +14,7 @@ from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.timeline_view import provenance_badge
 from simulator.base.frozen_value import Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
-from simulator.session.history import ToolCall, ToolError, ToolOutput
+from simulator.session.history import ToolCall, ToolError, ToolOutput, is_question
 from simulator.session.model import OpenCall
 
 if TYPE_CHECKING:
@@ -177,8 +177,4 @@ def _open_words(call: OpenCall) -> str:
     if call.is_confirmation:
         original = call.arguments.get("originalFunctionCall")
         return f"Confirm {original.get('name')}" if isinstance(original, dict) else "Confirm a call"
-    return (
-        f"Late result of {call.tool_name}"
-        if not call.tool_name.startswith("adk_")
-        else "Question from the agent"
-    )
+    return "Question from the agent" if is_question(call.tool_name) else f"Late result of {call.tool_name}"

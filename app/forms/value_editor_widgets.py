@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
-from app.forms.form_reading import FormReading
+from app.forms.form_reading import FormReading, Path
 from app.forms.record_tables import columns_of, table_places
+from app.forms.safe_labels import Badge
 from app.forms.schema_form_widgets import FormResult, SchemaForm, form_result, text_result
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.value_shapes import (
@@ -37,6 +40,9 @@ class ValueEditor:
         label: What the value is.
         only_json: There is no form, for a value that no one fills in field by field.
         is_blank: Nothing is there yet, so that no field of the form has a value at first.
+
+    Attributes:
+        marks: Where the value of a field of the form comes from.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class ValueEditor:
         self._schema = schema if schema and schema.get("properties") else None
         self._first, self._is_blank = value, is_blank
         self._switch = f"{name}_as_json"
+        self.marks: Mapping[Path, Badge] = {}
 
     # ------------------------------------------------------------ reading
 
@@ -147,7 +154,8 @@ class ValueEditor:
         if base or not is_free:
             tried = tried or bool(self._kept.value(f"{self._form_name()}:tried"))
             on_remove = self._remove_field if is_free else None
-            self._form().draw(tried=tried, misfits=self._of_form().misfits, on_remove=on_remove)
+            misfits = self._of_form().misfits
+            self._form().draw(tried=tried, misfits=misfits, marks=self.marks, on_remove=on_remove)
         if is_free and (objects := objects_in(base, [*table_places(base)])):
             if not base:
                 st.caption("No fields yet.")

@@ -102,7 +102,8 @@ def _line(entry: HistoryEntry, names: Mapping[str, str]) -> _Line:
         case UserQuery():
             return _Line("person", "User")
         case UserReply():
-            return _Line("reply", "User", "answers", entry.tool_name)
+            late = _Line("check_circle", entry.tool_name, "responds late")
+            return late if entry.is_late else _Line("reply", "User", "answers", entry.tool_name)
         case AgentMessage() | FinalResponse() | CodeRun() | ModelError():
             return _of_agent(entry)
         case ToolCall():

@@ -196,6 +196,10 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
     match entry:
         case UserQuery():
             return _Headline("person", "User", _after(entry.content))
+        case UserReply(is_late=True):
+            return _Headline(
+                "check_circle", entry.tool_name, f" responded late \u00b7 {summary(entry.response)}"
+            )
         case UserReply():
             return _Headline("reply", "User", _replied(entry))
         case AgentMessage():
@@ -365,6 +369,8 @@ def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
 
 def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
     match entry:
+        case UserReply(is_late=True):
+            return entry.tool_name
         case UserQuery() | UserReply():
             return "user"
         case ToolCall():

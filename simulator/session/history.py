@@ -35,6 +35,11 @@ class UserQuery(_Entry):
     provenance: Provenance | None = None
 
 
+def is_question(tool_name: str) -> bool:
+    """Return whether ADK itself asks the user by a call of this name; others are long-running tools."""
+    return tool_name.startswith("adk_")
+
+
 class UserReply(_Entry):
     """The user answered what a turn before had left open: a confirmation, a late result; `provenance` as for a query."""
 
@@ -43,6 +48,11 @@ class UserReply(_Entry):
     tool_name: str
     response: Json
     provenance: Provenance | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is the late result of a tool, and no word of the user."""
+        return bool(self.tool_name) and not is_question(self.tool_name)
 
 
 class AgentMessage(_Entry):

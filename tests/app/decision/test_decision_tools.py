@@ -317,6 +317,21 @@ def test_a_long_running_call_is_answered_later() -> None:
         assert reply.response == {"shipped": True}
 
 
+def test_a_late_result_keeps_the_fields_that_identify_its_first_response() -> None:
+    """They are marked as that until they are changed; all else of the first response is not the result."""
+    with asked_for(call("ship", order_id="A")) as simulation:
+        first = {"ticket_id": "T-1", "status": "pending", "days": 3}
+        assert simulation.answer(simulation.pending[0], first, wait=PATIENCE)
+        page = Deciding(simulation)
+        page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
+        marked = [str(each.value) for each in page.tab.markdown if "first response" in str(each.value)]
+        assert len(marked) == 1
+        page.press("accept_")
+        reply = simulation.session.history[-2]
+        assert reply.type == "user_reply"
+        assert reply.response == {"ticket_id": "T-1", "status": "done"}
+
+
 def test_all_drafts_are_accepted_at_once() -> None:
     """Each call gets what stands in its own editor, draft or not; none is answered while one is broken."""
     with asked_for(*(call("echo", word=word) for word in "abc")) as simulation:

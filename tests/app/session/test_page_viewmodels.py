@@ -76,7 +76,7 @@ def test_auto_seats_a_person_only_where_no_model_can_be_asked() -> None:
 
 
 def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
-    """Yes and no are told apart, and another answer of the user names its tool."""
+    """Yes and no are told apart. The late result of a tool is its own, and no word of the user."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     replies = [
         ("adk_request_confirmation", {"confirmed": True}),
@@ -87,12 +87,13 @@ def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
         for place, (tool, response) in enumerate([*replies, ("approve", {"confirmed": True})])
     ]
     session = SimulationSession.model_construct(history=tuple(history))
-    yes, no, other = (
-        step.label.partition("** ")[2].split() for step in newest_steps(session, "All", 9).steps
-    )
+    labels = [step.label for step in newest_steps(session, "All", 9).steps]
+    yes, no = (label.partition("** ")[2].split() for label in labels[:2])
     assert "not" in no
     assert "not" not in yes
-    assert "approve" in other
+    assert ["User" in label for label in labels] == [True, True, False]
+    assert "**approve** responded late" in labels[2]
+    assert [row.who for row in rows(session)] == ["user", "user", "approve"]
 
 
 def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
