@@ -287,7 +287,7 @@ class NumberField(_LanguageField):
         with place("xxsmall"):
             held = self.typed(form.kept, seed, at.name).text
             if held != str(form.kept.value(at.name, held) or ""):
-                st.caption(number_in_words(held))
+                st.caption(number_in_words(held, form.kept.language))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -543,7 +543,7 @@ class JsonField(Field):
         if not (kind and wanted):
             return
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            more = "" if typed == read.text else f": {number_in_words(read.text)}"
+            more = "" if typed == read.text else f": {number_in_words(read.text, kept.language)}"
             st.caption(f"{kind.capitalize()}{more}", width="content")
             for way in wanted:
                 st.button(

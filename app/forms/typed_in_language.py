@@ -35,6 +35,11 @@ _COMMA = re.compile(
     "|(de|it)(?!-(ch|li))(-.*)?|es(?!-(419|do|gt|hn|mx|ni|pa|pe|pr|sv|us))(-.*)?|en-(at|be|de|dk|fi|nl|se|si)"
 )
 """Which languages write a comma before decimals, as Unicode's CLDR says."""
+_SPACED = re.compile(
+    "(af|be|bg|cs|et|fi|fr|hu|hy|ka|kk|lt|lv|nb|nn|no|pl|ru|sk|sq|sv|uk|uz)(-.*)?|pt-pt|de-at|en-(fi|se)"
+)
+_SWISS = re.compile("(de|it|en)-(ch|li)")
+"""Which part thousands with a space, and which with an apostrophe, as Unicode's CLDR says."""
 _WITH_COMMA = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([. \u00a0\u202f])\d{3})(?:\2\d{3})*))(?:,(\d+))?")
 _WITH_POINT = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([,'\u2019])\d{3})(?:\2\d{3})*))(?:\.(\d+))?")
 """A number as these languages write it, and as all others do."""
@@ -164,10 +169,22 @@ def is_amount(text: str) -> bool:
     return any(way.fullmatch(text.strip()) for way in ways)
 
 
-def number_in_words(text: str) -> str:
-    """Write a number of JSON so that no one misreads its parts: `1,250.5`."""
-    number = parse_number(text)
-    return text if number is None else f"{number:,}"
+def number_in_words(text: str, locale: str | None) -> str:
+    """Write a number of JSON as a browser's language does, with its thousands parted: `1.250,5` in `de`, `1,250.5` in `en`."""
+    number, tag = parse_number(text), (locale or "").lower()
+    if number is None:
+        return text
+    has_comma = _COMMA.fullmatch(tag) is not None
+    mark = (
+        "\u202f"
+        if _SPACED.fullmatch(tag)
+        else "."
+        if has_comma
+        else "\u2019"
+        if _SWISS.fullmatch(tag)
+        else ","
+    )
+    return f"{number:,}".translate({ord(","): mark, ord("."): "," if has_comma else "."})
 
 
 def read_number(text: str, locale: str | None = None, *, is_whole: bool) -> int | float:
