@@ -215,7 +215,7 @@ class ObjectField(Field):
             for row, (known, value) in _rows(kept, array, first, ("", ABSENT))
         ]
 
-    def _begun(self, seed: Any, name: str) -> Iterator[tuple[FormMember, Any, bool, str]]:
+    def begun(self, seed: Any, name: str) -> Iterator[tuple[FormMember, Any, bool, str]]:
         """Yield each member with what it begins with, whether it is given then, and the name of its input."""
         for member in self.members:
             given = member.required if seed is ABSENT else member.name in seed
@@ -227,9 +227,12 @@ class ObjectField(Field):
     @override
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
         made: dict[str, Any] = {}
-        for member, value, given, name in self._begun(seed, at.name):
+        for member, value, given, name in self.begun(seed, at.name):
             if (member.required and given) or form.kept.value(f"{name}:given", given):
-                made[member.name] = form.read(member.field, value, InputPlace(name, (*at.path, member.name)))
+                kind = at.kinds.get(member.name, "")
+                made[member.name] = form.read(
+                    member.field, value, InputPlace(name, (*at.path, member.name), kind=kind)
+                )
         known = {member.name for member in self.members}
         if self.has_rows(seed):
             self._read_rows(form, seed, at, made, known)
@@ -278,7 +281,7 @@ class ObjectField(Field):
             self._draw_members(form, seed, at)
 
     def _draw_members(self, form: FormInputs, seed: Any, at: InputPlace) -> None:
-        for member, value, given, name in self._begun(seed, at.name):
+        for member, value, given, name in self.begun(seed, at.name):
             inside = InputPlace(name, (*at.path, member.name), safe_label(member.name))
             self._draw_member(form, member, (value, given), inside)
         if not self.has_rows(seed):
@@ -343,9 +346,9 @@ class ObjectField(Field):
     def draw_cell(self, form: FormInputs, seed: Any, name: str, row: InputPlace) -> None:
         """Draw the input of one column in a row of a table; where the row has no such field, the way to add it."""
         path = (*row.path, name)
-        for member, value, given, inside in self._begun(seed, row.name):
+        for member, value, given, inside in self.begun(seed, row.name):
             if member.name == name:
-                at = row._replace(name=inside, path=path)
+                at = row._replace(name=inside, path=path, kind=row.kinds.get(name, ""))
                 if member.required and given:
                     form.draw(member.field, value, at)
                 else:
@@ -426,13 +429,18 @@ class ArrayField(Field):
                 yield None
 
     def _kinds(self, kept: KeptInputs, name: str, rows: Sequence[tuple[int, Any]]) -> Mapping[str, str]:
-        """Return what the cells of each column are that no schema names: text where one is, else number; empty where nothing tells."""
-        if not (isinstance(self.item, ObjectField) and isinstance(other := self.item.other, JsonField)):
+        """Return what the cells of each column are of which no schema tells: text where one is, else number; empty where nothing tells."""
+        if not isinstance(item := self.item, ObjectField):
             return {}
         held: dict[str, set[str]] = defaultdict(set)
-        for cells in filter(None, self._cells(kept, name, rows)):
-            for cell in cells:
-                held[cell.name].add(other.typed(kept, cell.seed, f"{cell.at}.value").kind)
+        for (row, seed), cells in zip(rows, self._cells(kept, name, rows), strict=True):
+            shown, value = item.shown(seed)
+            begun = item.begun(value, f"{name}:{row}") if shown is item else ()
+            inputs = [(member.name, member.field, first, at) for member, first, _, at in begun]
+            inputs += [(cell.name, item.other, cell.seed, f"{cell.at}.value") for cell in cells or ()]
+            for column, field, first, at in inputs:
+                if isinstance(field, JsonField) and field.is_open:
+                    held[column].add(field.typed(kept, first, at).kind)
         return {
             name: next((kind for kind in ("text", "number") if kind in kinds), "")
             for name, kinds in held.items()

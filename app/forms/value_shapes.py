@@ -112,10 +112,10 @@ def is_plain(text: str) -> bool:
 def _of(values: Sequence[JsonValue], depth: int) -> JsonObject:
     """Return the shape that several values of one place have; the one that anything fits where they differ."""
     kinds = {kind_of(value) for value in values}
-    if "null" in kinds:  # what is always null may become a text
-        others = kinds - {"null"} or {"string"}
-        kind = others.pop()
-        return {"type": [kind, "null"]} if not others and kind in _SIMPLE else {}
+    if "null" in kinds:  # what is always null may become anything
+        others = kinds - {"null"}
+        kind = others.pop() if len(others) == 1 else ""
+        return {"type": [kind, "null"]} if kind in _SIMPLE else {}
     kind = kinds.pop() if len(kinds) == 1 else ""
     if kind in _SIMPLE:
         return {"type": kind}
@@ -165,7 +165,8 @@ def _of_objects(objects: Sequence[dict[str, Any]], depth: int) -> JsonObject:
 def _of_lists(lists: Sequence[list[Any]], depth: int) -> JsonObject:
     every = [item for one in lists for item in one]
     items: JsonObject = _of(every, depth + 1) if every else {"type": "string"}
-    return {"type": "array", "items": items} if items else {}
+    is_known = items or all(item is None for item in every)
+    return {"type": "array", "items": items} if is_known else {}
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 import streamlit
@@ -183,6 +184,38 @@ def test_figures_are_a_text_where_their_column_has_texts(monkeypatch: pytest.Mon
             "notes": {"phone": "49171234567", "limit": 2.5, "room": 7, "version": "1.250"},
             "prices": {},
         }
+        assert answers(simulation)[0].outcome == Returned(value=value)
+
+
+def payments(claim_id: str) -> list[dict]:  # type: ignore[type-arg] # as people write it
+    """List the payments of a claim."""
+    with urlopen(f"https://claims.test/{claim_id}") as response:
+        rows = json.loads(response.read())["items"]
+    return [{"date": row["date"], "amount": row["amount"]} for row in rows]
+
+
+def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says what it holds: an amount is a number, or says that it is kept as text; the cells of a column are read alike."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
+    with asked_for(call("payments", claim_id="C-1"), tools=[payments]) as simulation:
+        page = Deciding(simulation).choose("style_", "Form")
+        assert first(simulation).draft == [{"date": None, "amount": None}]
+        table = "form:response"
+        page.type(f"json:{table}:0.amount", "1.200,00").run()
+        assert "Kept as text" in page.shown()
+        page.press(f"json:{table}:0.amount:use_as_number").press(f"{table}:add")
+        page.type(f"json:{table}:1.amount", "800,50").type(f"json:{table}:0.date", "20.04.2026")
+        page.type(f"json:{table}:1.date", "null").run()
+        assert "Kept as text" not in page.shown()
+        page.type(f"{table}:column_", "fee").press(f"{table}:column_add")
+        page.type(f"json:{table}:0:others:0.value", "1.200,00").run()
+        assert "Kept as text" in page.shown()
+        page.type(f"json:{table}:0:others:0.value", "5").type(f"json:{table}:1:others:0.value", "2,5")
+        page.press("accept_")
+        value = [
+            {"date": "20.04.2026", "amount": 1200, "fee": 5},
+            {"date": None, "amount": 800.5, "fee": 2.5},
+        ]
         assert answers(simulation)[0].outcome == Returned(value=value)
 
 
