@@ -27,7 +27,7 @@ from app.forms.field_widgets import (
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_object
 from app.forms.value_shapes import name_problem
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import KeptInputs, UntouchedInputs, slug
 from simulator.base.json_differences import ABSENT
 
 _MOST_NAMED = 40
@@ -228,11 +228,9 @@ class ObjectField(Field):
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
         made: dict[str, Any] = {}
         for member, value, given, name in self.begun(seed, at.name):
-            if (member.required and given) or form.kept.value(f"{name}:given", given):
-                kind = at.kinds.get(member.name, "")
-                made[member.name] = form.read(
-                    member.field, value, InputPlace(name, (*at.path, member.name), kind=kind)
-                )
+            inside = InputPlace(name, (*at.path, member.name), kind=at.kinds.get(member.name, ""))
+            if _is_set(form, member, inside, given=given):
+                made[member.name] = form.read(member.field, value, inside)
         known = {member.name for member in self.members}
         if self.has_rows(seed):
             self._read_rows(form, seed, at, made, known)
@@ -294,10 +292,8 @@ class ObjectField(Field):
         self, form: FormInputs, member: FormMember, begun: tuple[Any, bool], at: InputPlace
     ) -> None:
         value, given = begun
-        if not (member.required and given):
-            optional(form, member.field, value, at, given=given)
-        elif form.on_remove is None:
-            form.draw(member.field, value, at)
+        if not (member.required and given) or form.on_remove is None:
+            _draw_input(form, member, begun, at)
         else:
             beside = member.field.shown(value)[0].beside
             line = (
@@ -349,10 +345,7 @@ class ObjectField(Field):
         for member, value, given, inside in self.begun(seed, row.name):
             if member.name == name:
                 at = row._replace(name=inside, path=path, kind=row.kinds.get(name, ""))
-                if member.required and given:
-                    form.draw(member.field, value, at)
-                else:
-                    optional(form, member.field, value, at, given=given)
+                _draw_input(form, member, (value, given), at)
                 return
         for cell in self.cells(form.kept, row.name, seed):
             if cell.name == name:
@@ -367,6 +360,39 @@ class ObjectField(Field):
             on_click=self.add_named,
             args=(form.kept, row.name, seed, name),
         )
+
+
+def _is_unset(kept: KeptInputs, field: Field, at: InputPlace) -> bool:
+    """Return whether nothing is typed in a field that has no value."""
+    form = FormInputs(kept)
+    value = form.read(field, ABSENT, at)
+    return value == "" or (value is ABSENT and all(problem.is_missing for problem in form.problems))
+
+
+def _is_set_by_typing(member: FormMember, at: InputPlace, *, given: bool) -> bool:
+    """Return whether a required field that the value lacks is set by what is typed: its empty input is no value."""
+    return member.required and not given and _is_unset(UntouchedInputs(), member.field, at)
+
+
+def _is_set(form: FormInputs, member: FormMember, at: InputPlace, *, given: bool) -> bool:
+    """Return whether a member has a value now."""
+    if (member.required and given) or form.kept.value(f"{at.name}:given", given):
+        return True
+    return _is_set_by_typing(member, at, given=given) and not _is_unset(form.kept, member.field, at)
+
+
+def _draw_input(form: FormInputs, member: FormMember, begun: tuple[Any, bool], at: InputPlace) -> None:
+    """Draw a member, with the switch that leaves it out where it is not required, or its empty input would be a value."""
+    value, given = begun
+    is_typed = _is_set_by_typing(member, at, given=given)
+    if not (is_typed or (member.required and given)):
+        optional(form, member.field, value, at, given=given)
+        return
+    form.draw(member.field, value, at)
+    if is_typed:
+        with place("xxsmall"):
+            if not _is_set(form, member, at, given=given):
+                problem_line("This field is required, and is not set.")
 
 
 def optional(form: FormInputs, field: Field, seed: Any, at: InputPlace, *, given: bool) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import streamlit as st
 from pydantic import JsonValue
-from typing_extensions import override
 
 from app.forms.common_panel import place
 from app.forms.field_group_widgets import ObjectField, UnionField
@@ -26,7 +25,7 @@ from app.forms.form_reading import FieldProblem, FormReading, Path
 from app.forms.form_tree import parse_schema
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.widget_store import KeptInputs, slug
+from app.forms.widget_store import KeptInputs, UntouchedInputs, slug
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.schema_checks import Problem, check
@@ -44,17 +43,6 @@ class FormResult(FormReading):
     """
 
     misfits: tuple[Problem, ...] = ()
-
-
-class _AtFirst(KeptInputs):
-    """Inputs that nobody has touched."""
-
-    def __init__(self) -> None:
-        pass
-
-    @override
-    def value(self, name: str, initial: JsonValue = None) -> Any:
-        return initial
 
 
 def form_reading(kept: KeptInputs, field: Field, seed: Any, name: str = "") -> FormReading:
@@ -118,7 +106,7 @@ class SchemaForm:
         )
 
     def _at_first(self, seed: Any) -> FormReading:
-        return form_reading(_AtFirst(), self._field, seed)
+        return form_reading(UntouchedInputs(), self._field, seed)
 
     def result(self) -> FormResult:
         """Read the form's inputs, and check the value against the schema."""

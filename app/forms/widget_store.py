@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 from pydantic import JsonValue
+from typing_extensions import override
 
 from app.forms.widget_sync import held, hold, set_input
 from simulator.base.json_differences import ABSENT
@@ -208,6 +209,17 @@ class KeptInputs:
         was_drawn = self._before is None or key in self._before
         # drawn in this run, or in the one to which a part belongs that looks again
         return not self._is_another and (was_drawn or key in st.session_state.get(_SHOWN, {}))
+
+
+class UntouchedInputs(KeptInputs):
+    """Inputs that nobody has touched."""
+
+    def __init__(self) -> None:
+        pass
+
+    @override
+    def value(self, name: str, initial: JsonValue = None) -> Any:
+        return initial
 
 
 def _plain(value: Any) -> Any:

@@ -140,7 +140,7 @@ def test_inputs_stay_where_they_are_while_the_text_changes() -> None:
     assert page.input("total").value == "1.5"
     page.type('{"name": "Eve", "lines": []}')
     assert page.input("name").value == "Eve"
-    page.type('{"lines": []}').fill("name:given", True).fill("name", "Zoe")
+    page.type('{"lines": []}').fill("name", "Zoe")
     assert parse_json(page.text) == {"name": "Zoe", "lines": []}
 
 
@@ -316,3 +316,21 @@ def test_an_optional_field_is_left_out_until_it_is_switched_on() -> None:
     assert page.run().results[-1].value["note"] == "soon"
     assert "note" not in page.switch(switch, on=False).value
     assert page.switch(switch, on=True).value["note"] == "soon"
+
+
+def test_a_required_field_that_the_value_lacks_has_no_switch_and_is_set_by_what_is_typed() -> None:
+    """Until then it says so, and the value stays as it was; the text beside the form sets it and takes it out again."""
+    alone = Both(ORDER, {"lines": [{}]}, alone=True)
+    assert alone.results[-1].value == {"lines": [{}]}
+    assert [str(one.label) for one in alone.tab.toggle if "form:as" not in str(one.key)] == [
+        "Include total",
+        "Include note",
+    ]
+    said = "This field is required, and is not set."
+    assert said in [str(each.value) for each in alone.tab.text]
+    alone.fill(".name", "Ada")
+    assert alone.results[-1].value == {"name": "Ada", "lines": [{}]}
+    both = Both(ORDER, {"lines": []})
+    both.type('{"name": "Ada", "lines": []}').type('{"lines": []}')
+    assert said in [str(each.value) for each in both.tab.text]
+    assert json.loads(both.fill(".name", "Bob").text) == {"name": "Bob", "lines": []}
