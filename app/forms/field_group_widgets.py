@@ -70,12 +70,24 @@ class NullableField(Field):
         inner, value = self.inner.shown(ABSENT if is_null else seed)
         with st.container(horizontal=inner.is_simple, vertical_alignment="bottom"):
             if form.kept.value(name, is_null):
-                key = form.kept.key(f"{at.name}:nothing")
-                st.text_input(**self.named(at), value="null", key=key, disabled=True)
+                self._draw_null(form.kept, at, is_text=isinstance(inner, TextField))
             else:
                 with st.container():
                     inner.draw(form, value, at)
             st.checkbox("null", key=form.kept.widget(name, is_null))
+
+    def _draw_null(self, kept: KeptInputs, at: InputPlace, *, is_text: bool) -> None:
+        """Draw null as an input; what is typed over it, where that is one text, is its value."""
+        key = kept.key(f"{at.name}:nothing")
+
+        def take() -> None:
+            kept.put(f"{at.name}:null", value=False)
+            kept.put(at.name, st.session_state[key])
+
+        if is_text:
+            st.text_input(**self.named(at), key=key, placeholder="null", on_change=take)
+        else:
+            st.text_input(**self.named(at), value="null", key=key, disabled=True)
 
 
 @dataclass(frozen=True, kw_only=True)

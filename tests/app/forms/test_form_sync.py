@@ -75,7 +75,7 @@ class Both:
 
     def input(self, end: str) -> Any:
         """Find an input of the form by the end of its name."""
-        groups: list[Any] = [self.tab.text_input, self.tab.toggle]
+        groups: list[Any] = [self.tab.text_input, self.tab.toggle, self.tab.checkbox]
         return next(one for group in groups for one in group if str(one.key).endswith(f"{end}_owner"))
 
     def switch(self, start: str, *, on: bool) -> Any:
@@ -334,3 +334,20 @@ def test_a_required_field_that_the_value_lacks_has_no_switch_and_is_set_by_what_
     both.type('{"name": "Ada", "lines": []}').type('{"lines": []}')
     assert said in [str(each.value) for each in both.tab.text]
     assert json.loads(both.fill(".name", "Bob").text) == {"name": "Bob", "lines": []}
+
+
+def test_what_is_typed_over_null_sets_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has to be unticked first, in a field as in a cell of a table; it is null again once that is ticked."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
+    one: Any = {
+        "type": "object",
+        "properties": {"total": {"type": ["number", "null"]}},
+        "required": ["total"],
+    }
+    page = Both(one, {"total": None}).fill("total:nothing", "1.250,50").run()
+    assert json.loads(page.text) == {"total": 1250.5}
+    page.fill("total:null", True).run()
+    assert json.loads(page.text) == {"total": None}
+    rows: Any = {"type": "array", "items": {**one, "additionalProperties": True}}
+    table = Both(rows, [{"total": 1.5}, {"total": None}]).fill("1.total:nothing", "2,5").run()
+    assert json.loads(table.text) == [{"total": 1.5}, {"total": 2.5}]
