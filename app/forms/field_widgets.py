@@ -36,6 +36,7 @@ from app.forms.typed_in_language import (
     read_date,
     read_number,
     read_time,
+    read_yes_no,
 )
 from app.forms.typed_json import (
     TypedJsonError,
@@ -502,6 +503,8 @@ class JsonField(Field):
         if chosen or (chosen is None and (not text.strip() or text == first.text)):
             is_words = reads_as(text) != "text" == reads_as(text, is_text=True)
             return TypedWords(text, is_text=is_words and bool(chosen or first.is_text))
+        if chosen is False and (said := read_yes_no(text, kept.language)) is not None:
+            return TypedWords(write_json(said))
         kind = "number" if chosen is False else first.kind
         is_free = kind not in {"text", "number"}
         read = _read_open(text, kept.language, column if is_free else kind, is_free=is_free)
@@ -539,6 +542,9 @@ class JsonField(Field):
         kind = reads_as(read.text, is_text=read.is_text)
         number = parse_number(read_amount(read.text, kept.language).text)
         looks = "number" if number is not None else "" if read.problem else reads_as(read.text)
+        is_known = self._words(seed).kind in {"text", "number"}
+        if not is_known and read_yes_no(read.text, kept.language) is not None:
+            looks = "yes or no"
         wanted = [way for way in ("text", looks) if way and (way != kind or (read.problem and way == "text"))]
         if not (kind and wanted):
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.forms.typed_json import parse_number
@@ -43,6 +44,30 @@ _SWISS = re.compile("(de|it|en)-(ch|li)")
 _WITH_COMMA = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([. \u00a0\u202f])\d{3})(?:\2\d{3})*))(?:,(\d+))?")
 _WITH_POINT = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([,'\u2019])\d{3})(?:\2\d{3})*))(?:\.(\d+))?")
 """A number as these languages write it, and as all others do."""
+
+
+_YES_NO: Mapping[str, str] = MappingProxyType(
+    {
+        "cs": "ano ne",
+        "da": "ja nej",
+        "de": "ja nein",
+        "en": "yes no",
+        "es": "sí no",
+        "fi": "kyllä ei",
+        "fr": "oui non",
+        "hu": "igen nem",
+        "it": "sì no",
+        "nb": "ja nei",
+        "nl": "ja nee",
+        "pl": "tak nie",
+        "pt": "sim não",
+        "ro": "da nu",
+        "ru": "да нет",
+        "sk": "áno nie",
+        "sv": "ja nej",
+        "uk": "так ні",
+    }
+)
 
 
 class Typed(NamedTuple):
@@ -138,6 +163,16 @@ def _order(locale: str | None) -> Order:
     if _YEAR_FIRST.fullmatch(tag):
         return "year"
     return "day" if tag else ""
+
+
+def read_yes_no(text: str, locale: str | None) -> bool | None:
+    """Read yes or no in a browser's language, or in English; None where a text is neither."""
+    said = text.strip().lower()
+    for language in ((locale or "").lower().partition("-")[0], "en"):
+        yes, _, no = _YES_NO.get(language, "").partition(" ")
+        if said and said in {yes, no}:
+            return said == yes
+    return None
 
 
 def number_problem(text: str, locale: str | None) -> str:

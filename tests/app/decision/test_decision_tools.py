@@ -195,7 +195,7 @@ def payments(claim_id: str) -> list[dict]:  # type: ignore[type-arg] # as people
 
 
 def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing says what it holds: an amount is a number, or says that it is kept as text; the cells of a column are read alike."""
+    """Nothing says what it holds: an amount is a number, or says that it is kept as text, and a yes or no in the browser's language can be one."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
     with asked_for(call("payments", claim_id="C-1"), tools=[payments]) as simulation:
         page = Deciding(simulation).choose("style_", "Form")
@@ -207,6 +207,8 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         page.type(f"json:{table}:1.amount", "800,50").type(f"json:{table}:0.date", "20.04.2026")
         page.type(f"json:{table}:1.date", "null").run()
         assert "Kept as text" not in page.shown()
+        page.type(f"json:{table}:1.date", "Nein").run().press(f"json:{table}:1.date:use_as_yes")
+        page.press(f"json:{table}:1.date:use_as_text").press(f"json:{table}:1.date:use_as_yes")
         page.type(f"{table}:column_", "fee").press(f"{table}:column_add")
         page.type(f"json:{table}:0:others:0.value", "1.200,00").run()
         assert "Kept as text" in page.shown()
@@ -214,7 +216,7 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         page.press("accept_")
         value = [
             {"date": "20.04.2026", "amount": 1200, "fee": 5},
-            {"date": None, "amount": 800.5, "fee": 2.5},
+            {"date": False, "amount": 800.5, "fee": 2.5},
         ]
         assert answers(simulation)[0].outcome == Returned(value=value)
 
