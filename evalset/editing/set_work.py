@@ -122,14 +122,16 @@ class SetWork:
     @property
     def is_edited(self) -> bool:
         """Whether a save would change the set or what is recorded of it: what is verified, which no note and no review is."""
-        return self.state.order != self.saved.order or any(map(self.is_case_edited, self.state.held))
+        now, then = self.state, self.saved
+        touched = _members(now.order) & (now.held.keys() | then.held.keys())
+        return now.order != then.order or any(map(self.is_case_edited, touched))
 
     def is_case_edited(self, key: str) -> bool:
         """Return whether a case is new, or has changed beyond its note and its review, since it was saved or opened."""
-        now = self.state.held.get(key)
-        if now is None or now is self.saved.held.get(key):
-            return False
-        return key not in _members(self.saved.order) or now[:2] != self.held(key, self.saved)[:2]
+        if key not in _members(self.saved.order):
+            return True
+        is_same = self.state.held.get(key) is self.saved.held.get(key)
+        return not is_same and self.held(key)[:2] != self.held(key, self.saved)[:2]
 
     def unsaved(self, state: State | None = None) -> list[UnsavedCase]:
         """Return the cases that are not as they were saved last, or opened: edited and new ones in their order, then those that are gone.

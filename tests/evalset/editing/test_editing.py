@@ -133,12 +133,15 @@ def test_each_edit_is_written_undone_and_leaves_the_other_cases_alone(path: Path
     assert text_of_set(work) != before or isinstance(edit, NoteCase)
     save(work)
     assert not changes(work).any
+    assert not work.is_edited
     assert load_eval_set_from_file(str(path), "desk").eval_set_id == "desk"
     assert json.loads(path.read_bytes())["zzz"] == {"after": True}
     assert raw(path, "three") == json.loads(before)["eval_cases"][2]
     for case in json.loads(path.read_bytes())["eval_cases"]:
         assert case["x_team"] == {"owner": "me", "nested": [1, None, "ß"]}
     assert work.undo()
+    assert work.is_edited != isinstance(edit, NoteCase)
+    assert work.is_case_edited("two") != isinstance(edit, NoteCase | DuplicateCase | MoveCase)
     save(work)
     assert path.read_bytes() == before
     assert sidecar_of(path).read_bytes() == beside
