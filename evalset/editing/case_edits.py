@@ -145,11 +145,20 @@ class RenameCase(_OfCase):
 
 
 class ReplaceCase(_OfCase):
-    """Let a case be another one of the same eval id, with what is recorded of that; `words` say why."""
+    """Let a case be another one of the same eval id, with what is recorded of that; `words` say why. Without `note` its note stays."""
 
     kind: Literal["replace_case"] = "replace_case"
     value: JsonObject
     recorded: RecordedCase | None
+    words: str
+    note: CaseNote | None = None
+
+
+class ReplaceCases(Value):
+    """Replace several cases in one step."""
+
+    kind: Literal["replace_cases"] = "replace_cases"
+    cases: tuple[ReplaceCase, ...]
     words: str
 
 
@@ -220,7 +229,7 @@ InCase: TypeAlias = (
 OfSet: TypeAlias = DuplicateCase | SplitCase | MergeCases | DeleteCase | MoveCase | InsertCase
 """Edits of which cases there are, and in which order."""
 
-Edit: TypeAlias = InCase | OfSet
+Edit: TypeAlias = InCase | OfSet | ReplaceCases
 
 
 _WORDS = {
@@ -243,7 +252,7 @@ def words_of(edit: Edit) -> str:
             named = next((words for step, words in _PLACES.items() if step in edit.where), None)
             verb = "Remove" if isinstance(edit, RemoveValue) else "Edit"
             return f"{verb} {named or ('an agent text' if edit.where else 'the case JSON')}"
-        case ReplaceCase():
+        case ReplaceCase() | ReplaceCases():
             return edit.words
         case _:
             return _WORDS.get(edit.kind, edit.kind.replace("_", " ").capitalize())

@@ -11,6 +11,7 @@ from evalset.editing.case_edits import (
     DeleteCase,
     DuplicateCase,
     Edit,
+    InCase,
     InsertCase,
     MergeCases,
     MoveCase,
@@ -20,6 +21,7 @@ from evalset.editing.case_edits import (
     RemoveTurn,
     RenameCase,
     ReplaceCase,
+    ReplaceCases,
     ReviewCase,
     SetResponse,
     SplitCase,
@@ -262,8 +264,15 @@ class SetWork:
             self._at = places[0] if places else self._at
 
     def _after(self, edit: Edit) -> State:
-        if isinstance(edit, (DuplicateCase, SplitCase, MergeCases, DeleteCase, MoveCase, InsertCase)):
+        if isinstance(edit, OfSet):
             return self._after_of_set(edit)
+        if isinstance(edit, ReplaceCases):
+            states = {one.case: self._after_in_case(one).held for one in edit.cases}
+            replaced = {key: held[key] for key, held in states.items() if key in held}
+            return State(self.state.order, {**self.state.held, **replaced})
+        return self._after_in_case(edit)
+
+    def _after_in_case(self, edit: InCase) -> State:
         before = self._of(edit.case)
         after = before._replace(case=edited(before.case, edit))
         match edit:
@@ -276,7 +285,8 @@ class SetWork:
             case ReviewCase():
                 after = after._replace(review=edit.review)
             case ReplaceCase():
-                after = after._replace(recorded=edit.recorded)
+                note = before.note if edit.note is None else edit.note
+                after = after._replace(recorded=edit.recorded, note=note)
             case MoveTurn() | RemoveTurn():
                 after = after._replace(recorded=_with_turns(before, edit))
             case _:
@@ -370,13 +380,15 @@ class SetWork:
         """Take what stands in the files now as edits that can be undone; nothing where they cannot say all of it."""
         with self._lock:
             at, order = self._at, self.state.order
-            for key in order if theirs.state.order == order else ():
-                now, before = theirs.held(key), self.held(key)
-                if now[:2] != before[:2]:
-                    words = "Replace the case"
-                    self.apply(ReplaceCase(case=key, value=now.case, recorded=now.recorded, words=words))
-                if now.note != self.note(key):
-                    self.apply(NoteCase(case=key, text=now.note.text, tags=now.note.tags))
+            keys = order if theirs.state.order == order else ()
+            changed = {key: now for key in keys if (now := theirs.held(key))[:3] != self.held(key)[:3]}
+            count = f"{len(changed)} cases" if len(changed) > 1 else "the case"
+            words = f"Replace {count}"
+            cases = tuple(
+                ReplaceCase(case=key, value=now.case, recorded=now.recorded, note=now.note, words=words)
+                for key, now in changed.items()
+            )
+            self.apply(ReplaceCases(cases=cases, words=words))
             if theirs.state.order == order and all(theirs.held(key) == self.held(key) for key in order):
                 files = (theirs.identity, theirs.beside_identity, theirs.reviews_identity)
                 self.take_saved(self.state, *files)

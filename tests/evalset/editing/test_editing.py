@@ -34,12 +34,14 @@ from evalset.editing.case_edits import (
     SetText,
     SetValue,
     SplitCase,
+    words_of,
 )
 from evalset.editing.case_parts import EditError, agent_of, calls_of, is_plain_text, steps_of, turns_of
 from evalset.editing.opened_set import open_set, row_of
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
 from evalset.editing.set_work import SetWork
+from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.json_splice import Style
 from evalset.files.set_outline import outline_of
@@ -145,6 +147,30 @@ def test_each_edit_is_written_undone_and_leaves_the_other_cases_alone(path: Path
     save(work)
     assert path.read_bytes() == before
     assert sidecar_of(path).read_bytes() == beside
+
+
+def test_what_was_written_in_another_way_is_undone_in_one_step(path: Path) -> None:
+    """A change of several cases and their notes, as by a migration, is one edit with their number; it is restored after a restart, too."""
+    record_case(path, "two")
+    before, beside = path.read_bytes(), sidecar_of(path).read_bytes()
+    work, theirs = work_on(path), work_on(path)
+    for key in ("one", "three"):
+        theirs.apply(SetText(case=key, where=("conversation", 0, "final_response"), text="No."))
+    theirs.apply(NoteCase(case="two", text="look again", tags=("later",)))
+    save(theirs)
+    work.follow(work_on(path))
+    assert [words_of(edit) for edit in work.edits] == ["Change 3 cases in the file"]
+    assert not work.is_changed
+    assert work.undo()
+    kept = kept_work(work, {})
+    assert kept is not None
+    restored, _ = restored_work(path, kept)
+    assert restored is not None
+    assert restored.redo()
+    assert text_of_set(restored) == path.read_bytes()
+    assert restored.note("two").text == "look again"
+    save(work)
+    assert (path.read_bytes(), sidecar_of(path).read_bytes()) == (before, beside)
 
 
 def test_an_edited_call_takes_its_answer_and_what_is_recorded_along(path: Path) -> None:
