@@ -135,10 +135,12 @@ class Varying(Value):
         tolerance: What lets it differ.
         holds: What stands there: `a time`, `an id`, `a random number`, `a random value`, `the order of a set`,
             or what its code keeps from one run to the next.
+        is_new: The golden has no value there.
     """
 
     tolerance: Tolerance
     holds: str
+    is_new: bool = False
 
     @property
     def what(self) -> str:
@@ -159,7 +161,8 @@ class Varying(Value):
         place = f" `{self.tolerance.path}`" if self.tolerance.path else ""
         ways = {"ignore": "ignore its value", "unordered": "compare the words or items in any order"}
         way = ways.get(self.tolerance.kind, "compare the text around it")
-        return f"{head}{place} contains {self.holds}: {way}"
+        new = " is new and" if self.is_new else ""
+        return f"{head}{place}{new} contains {self.holds}: {way}"
 
 
 class ActualTurn(Value):

@@ -255,7 +255,11 @@ def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
         why = "Only the order differs, and the agent's code makes a set: each process has its own order for the texts in one."
     if any(one.holds == KEPT for one in found):
         why = "Replays in one process differ here, so it is not known whether the agent changed."
-    sentence = f"{told[:1].upper()}{told[1:]}. {why} Keep the proposed tolerances and the case passes."
+    keep = "Keep the proposed tolerances and the case passes."
+    if new := [f"`{one.tolerance.path}`" for one in found if one.is_new]:
+        why = f"The golden does not have {_listed(new)}: the agent changed, and each run makes its own value."
+        keep = f"If this is intended, k{keep[1:]} Otherwise fix the agent."
+    sentence = f"{told[:1].upper()}{told[1:]}. {why} {keep}"
     evidence = tuple(one.line for one in found)
     verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}
     return divergence.model_copy(update=verdict)
@@ -520,7 +524,8 @@ def _varying(
         if pattern is None
         else PatternTolerance(of=of, tool=tool, path=path, pattern=pattern)
     )
-    return Varying(tolerance=tolerance, holds=holds)
+    is_new = all(values[0] is _MISSING for values in seen)
+    return Varying(tolerance=tolerance, holds=holds, is_new=is_new)
 
 
 def _holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample]) -> str:

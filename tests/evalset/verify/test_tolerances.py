@@ -465,6 +465,30 @@ def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
     assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
 
 
+def test_a_new_value_that_varies_is_told_as_new(tmp_path: Path) -> None:
+    """The golden does not have it, so nobody says that the agent did not change; what is proposed lets it pass all the same."""
+    before = stamped(time.time)
+    before.before_agent_callback = None
+    eval_set = kept_of(played(before, []), tmp_path)
+
+    def seen(callback_context: Any) -> None:
+        callback_context.state["last_seen"] = time.time()
+
+    before.before_agent_callback = seen
+    run = one_run(eval_set, before)
+    found = divergence_of(run)
+    assert (found.verdict, found.action) == ("varies", "tolerate")
+    assert "`last_seen`: the agent changed" in found.sentence
+    assert "did not change" not in found.sentence
+    (varying,) = run.varying
+    assert (varying.is_new, varying.line.partition(":")[0]) == (
+        True,
+        "state `last_seen` is new and contains a time",
+    )
+    add_tolerances(eval_set, "case", propose_tolerances([run]))
+    assert one_run(eval_set, before).passed
+
+
 def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
     """The divergence is the real one, and what varies is told beside it."""
     eval_set = kept_of(played(stamped(time.time), []), tmp_path)
