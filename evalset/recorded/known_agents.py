@@ -162,6 +162,12 @@ def names_are_known(migration: str) -> bool:
     return bool(migration) and not migration.endswith(("=NEW", "=VALUE"))
 
 
+def renamed_words(migration: str) -> str:
+    """Return what a migration with known names renames, as `add_to_cart: quantity is now qty`."""
+    before, _, now = migration.partition(" ")[2].partition("=")
+    return f"{before.replace('.', ': ', 1)} is now {now}"
+
+
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.

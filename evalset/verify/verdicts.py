@@ -20,7 +20,7 @@ from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.edits_since import Edit, Golden, RecordingEdit, edits_since
 from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
-from evalset.recorded.known_agents import names_are_known
+from evalset.recorded.known_agents import names_are_known, renamed_words
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
@@ -42,6 +42,7 @@ _OR_MIGRATE = "migrate the golden with the doctor, or "
 _TOOL_CHANGED = (
     "A tool changed after its responses were recorded. Open the session at this step and re-record it."
 )
+_RENAMED = "A tool changed after its responses were recorded. {}. If this is intended, migrate the golden. Otherwise fix the agent."
 _AGENT_GONE = (
     "An agent that took turns in the recording is gone. If this is intended, migrate the golden with the doctor, or open the session at "
     "this step and re-record it. Otherwise fix the agent."
@@ -365,12 +366,14 @@ def _environment(
     told = tuple(words for tool, words in sorted(changed.items()) if tool in (here or before))
     if not told and not evidence.gone_agents:
         return None
+    migration = _known_migration(evidence)
+    sentence = _RENAMED.format(renamed_words(migration)) if migration else _TOOL_CHANGED
     return _Judgement(
         "environment_changed",
         "open",
-        _TOOL_CHANGED if told else _AGENT_GONE,
+        sentence if told else _AGENT_GONE,
         (*told, *evidence.gone_agents, *_command(evidence)),
-        migration=_known_migration(evidence),
+        migration=migration,
     )
 
 

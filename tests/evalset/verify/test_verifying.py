@@ -121,6 +121,8 @@ def test_a_tool_that_is_declared_otherwise_is_the_environments_change(kept: Path
         "environment_changed",
         "--rename-argument check.order=order_id",
     )
+    assert "check: order is now order_id. If this is intended, migrate the golden." in found.sentence
+    assert "re-record" not in found.sentence
 
 
 @pytest.mark.parametrize("models", [pytest.param("real", marks=pytest.mark.long), "recorded"])
