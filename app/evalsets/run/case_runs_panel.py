@@ -336,15 +336,11 @@ def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditO
             return None
         changed = workspace.notes.get("verify_edited", "")
         edited = edit_said(failed.measured, changed if changed == case.eval_id else "", unsaved=shown.unsaved)
-        action = divergence_actions(
-            workspace,
-            run.divergence,
-            can_accept=run.came_to_its_end,
-            is_done=edited == case.eval_id,
-        )
+        about = About(shown.agent or case.agent, case, run)
+        action = divergence_actions(workspace, about, is_done=edited == case.eval_id)
         if action is not None and action != "open":
             workspace.notes[_AGAIN] = case.eval_id
-        opened = done_about(workspace, About(shown.agent or case.agent, case, run), action, edit)
+        opened = done_about(workspace, about, action, edit)
         if run.divergence.migration:
             migration_shown(workspace, run.divergence.migration, unsaved=shown.unsaved)
         return opened

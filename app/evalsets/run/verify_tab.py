@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, cast, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -62,6 +63,7 @@ from evalset.cli.shell_lines import whole_line
 from evalset.eval_config.config_edits import ConfigError, criteria_in, read_document, threshold
 from evalset.eval_config.config_files import config_of, load
 from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.recorded.tolerances import EVERY_TOOL
 from evalset.verify import (
     Criteria,
@@ -115,11 +117,12 @@ class GoldenEdit(NamedTuple):
 
 
 class About(NamedTuple):
-    """A run of a case that is shown, and the agent that it is opened with."""
+    """A run of a case that is shown, and the agent that it is opened with; `alike` names the other cases that vary in the same way."""
 
     agent: str
     case: CaseResult
     run: RunResult
+    alike: tuple[str, ...] = ()
 
 
 def verify_tab(
@@ -520,7 +523,7 @@ def _case(
     opened = None
     if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:
-            about = About(agent or case.agent, case, run)
+            about = About(agent or case.agent, case, run, _alike(case, run, found))
             opened = _diverged(workspace, about, edit, is_done=case.eval_id == edited, unsaved=unsaved)
         else:
             for sentence in run.edited:
@@ -546,9 +549,7 @@ def _diverged(
         return None
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        action = divergence_actions(
-            workspace, divergence, can_accept=about.run.came_to_its_end, is_done=is_done
-        )
+        action = divergence_actions(workspace, about, is_done=is_done)
         if divergence.migration:
             with place():
                 migration_shown(workspace, divergence.migration, unsaved=unsaved)
@@ -598,14 +599,46 @@ def _checks(run: RunResult) -> None:
         st.dataframe(rows, hide_index=True, alt="Checks of this run")
 
 
-def _tolerate(workspace: Workspace, eval_id: str, run: RunResult) -> None:
-    """Keep the tolerances for what differs in each run."""
+def _alike(case: CaseResult, run: RunResult, found: Sequence[CaseResult]) -> tuple[str, ...]:
+    """Return the other cases of which a run varies at the same places, and in the same way."""
+    proposed = {each.tolerance for each in run.varying}
+    return tuple(
+        other.eval_id
+        for other in found
+        if other is not case
+        and any(
+            each.divergence is not None
+            and each.divergence.action == "tolerate"
+            and {one.tolerance for one in each.varying} == proposed
+            for each in other.runs
+        )
+    )
+
+
+def _tolerate(workspace: Workspace, eval_ids: Sequence[str], run: RunResult) -> NoReturn:
+    """Keep the tolerances for what differs in each run, and draw the page anew."""
     found = [each.tolerance for each in run.varying]
     try:
-        _put(workspace, lambda: add_tolerances(workspace.eval_set, eval_id, found))
+        for eval_id in eval_ids:
+            _put(workspace, partial(add_tolerances, workspace.eval_set, eval_id, found))
     except VerifyError as error:
         workspace.notes["verify"] = str(error)
     st.rerun()
+
+
+def _saved_for(workspace: Workspace, about: About) -> list[str]:
+    """Return the case, and those that vary in the same way, as far as the proposed tolerances are saved for them."""
+    proposed = [each.tolerance for each in about.run.varying]
+    try:
+        held = read_environment(recording_of(workspace.eval_set)).cases
+    except (RecordedEnvironmentError, OSError):
+        return []
+    ids = (about.case.eval_id, *about.alike)
+    return [
+        eval_id
+        for eval_id in ids
+        if eval_id in held and all(each in held[eval_id].tolerances for each in proposed)
+    ]
 
 
 def _put(workspace: Workspace, put: Callable[[], object]) -> None:
@@ -631,8 +664,9 @@ def done_about(
         begin_migration(workspace, about.agent, divergence.migration)
         return None
     if action == "tolerate":
-        _tolerate(workspace, case.eval_id, run)
-        return None
+        _tolerate(workspace, (case.eval_id,), run)
+    if action == "keep_all":
+        _tolerate(workspace, (case.eval_id, *about.alike), run)
     _forget_notes(workspace)
     try:
         work = edit(GoldenEdit(action, about.agent, case.eval_id, run))
@@ -648,7 +682,7 @@ def done_about(
 # The first step at which a run goes another way than its golden: both side by side, what speaks for the verdict, and what to do about it.
 
 
-Action: TypeAlias = Literal["accept", "repair", "open", "tolerate", "migrate"]
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate", "keep_all", "migrate"]
 
 _COLORS = {
     "agent_changed": "orange",
@@ -688,6 +722,11 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
         ":material/rule:",
         "Values that vary between runs are no longer compared. Edit this under Tolerances of this case",
     ),
+    "keep_all": (
+        "Keep for all {} cases",
+        ":material/rule:",
+        "Keeps the tolerances for this case and for the others that vary in the same way",
+    ),
 }
 
 
@@ -717,29 +756,42 @@ def _verdict(divergence: Divergence) -> None:
             st.text(literal(f"· {sentence}"))
 
 
-def divergence_actions(
-    workspace: Workspace, divergence: Divergence, *, can_accept: bool, is_done: bool
-) -> Action | None:
+def divergence_actions(workspace: Workspace, about: About, *, is_done: bool) -> Action | None:
     """Draw the one thing to do, and beside it the way to look at it oneself; return what shall be done.
 
     A run that did not come to its end cannot be accepted; `is_done` says that the golden was changed since.
     """
+    divergence, ids = about.run.divergence, (about.case.eval_id, *about.alike)
+    if divergence is None:
+        return None
     first: Action = "migrate" if divergence.migration else divergence.action
     asked: Action | None = None
     others: tuple[Action, ...] = () if first == "open" else ("open",)
+    saved: list[str] = []
+    if first == "tolerate":
+        saved = _saved_for(workspace, about)
+        others = ("keep_all", "open") if about.alike else others
+    is_off = {
+        "accept": is_done or not about.run.came_to_its_end,
+        "open": False,
+        "tolerate": is_done or ids[0] in saved,
+        "keep_all": len(saved) == len(ids),
+    }
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         for action in (first, *others):
             label, icon, words = _LABELS[action]
             if st.button(
-                label,
+                label.format(len(ids)),
                 key=key_of(workspace, f"divergence_{action}"),
                 icon=icon,
                 type="primary" if action == first else "tertiary",
                 help=words,
-                disabled=(action == "accept" and not can_accept) or (is_done and action != "open"),
+                disabled=is_off.get(action, is_done),
             ):
                 asked = action
-    if first == "accept" and not can_accept:
+    if saved:
+        st.text(literal(f"Tolerances saved for {', '.join(saved)}. Verify again to apply them."))
+    if first == "accept" and not about.run.came_to_its_end:
         st.caption("The run did not finish, so it cannot become the golden.")
     return asked
 

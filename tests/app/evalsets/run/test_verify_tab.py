@@ -259,6 +259,14 @@ def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) ->
     tab.click(tab.key("divergence_tolerate"))
     assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
     assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
+    keep, keep_all = "divergence_tolerate", "divergence_keep_all"
+    assert tab.app.button(key=tab.key(keep)).disabled
+    assert "saved for one." in tab.literal
+    assert "all 2 cases" in tab.app.button(key=tab.key(keep_all)).label
+    tab.click(tab.key(keep_all))
+    assert tolerances_of(path, "two") == tolerances_of(path, "one")
+    assert tab.app.button(key=tab.key(keep_all)).disabled
+    assert "saved for one, two." in tab.literal
 
 
 def test_other_criteria_next_to_the_set_are_named_where_verify_has_its_own(eval_set: Changed) -> None:
