@@ -69,11 +69,12 @@ class RemoveUpload(Value):
 
 
 class OpenCase(Value):
-    """Show a case, compared with `other` where that is given; None shows the cases of the set."""
+    """Show a case, compared with `other` where that is given, or with the open form of this token; None shows the cases of the set."""
 
     kind: Literal["open_case"] = "open_case"
     key: str | None = None
     other: str | None = None
+    form: str | None = None
 
 
 class ApplyEdits(Value):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.evalsets.cases.case_forms import OpenPart
+from app.evalsets.cases.case_forms import OpenPart, unapplied
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.conflict_panel import conflict_page
 from app.evalsets.set_context import (
     AskToSave,
     CloseSet,
+    OpenCase,
     RedoEdit,
     ReloadSet,
     SaveSet,
@@ -87,6 +88,8 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         st.caption("Earlier edits can no longer be undone, because the files changed after they were saved.")
     asked = _restored(scene) or asked
     _said(shown)
+    if shown.saving or shown.done:
+        asked = _open_forms(scene, shown) or asked
     if shown.both is not None:
         return conflict_page(scene.path, shown.both, shown.decided) or asked
     if shown.saving:
@@ -158,6 +161,25 @@ def _said(shown: ShownSet) -> None:
         st.text(literal(shown.deleted))
     if shown.changed and shown.case is not None:
         st.info("This case was changed elsewhere. The page shows it as it is now.", icon=":material/sync:")
+
+
+def _open_forms(scene: SetContext, shown: ShownSet) -> SetCommand | None:
+    """Name the forms whose changes no save writes, but for one on the screen after it, each with the way there."""
+    asked: SetCommand | None = None
+    here = shown.part.form.token if shown.part and not shown.saving else ""
+    for form, part in unapplied(scene.drafts, scene.work):
+        if part is None or form.token == here:
+            continue
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", key=f"form_{form.token}"
+        ):
+            eval_id = safe_label(scene.work.row(form.case).eval_id, 48)
+            st.warning(
+                f"The form of {eval_id} has changes that are not applied: {part.title}. They are not saved."
+            )
+            if st.button("Show form", key=f"show_form_{form.token}", icon=":material/edit:", type="tertiary"):
+                asked = OpenCase(key=form.case, form=form.token)
+    return asked
 
 
 def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:

@@ -242,10 +242,11 @@ def _remember(path: str) -> None:
 
 def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one arm for each kind of command
     match asked:
-        case OpenCase(key=key, other=other):
+        case OpenCase(key=key, other=other, form=token):
             # Another table, so that the line that was selected is not chosen again on the way back.
             page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
-            page_state.show_case(key, None if _case(scene) else written(chosen()), other)
+            page_state.put("saving_set", None)
+            page_state.show_case(key, None if _case(scene) else written(chosen()), other, token)
         case EditPart():
             _edit_part(asked, scene)
         case ApplyEdits():

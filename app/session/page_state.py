@@ -231,18 +231,21 @@ def show_sets(path: str | None = None, case: str | None = None) -> None:
     _leave_for({_PAGE: _SETS, _SET: path, _CASE: case if path is not None else None})
 
 
-def show_case(key: str | None, found_by: str | None = None, other: str | None = None) -> None:
+def show_case(
+    key: str | None, found_by: str | None = None, other: str | None = None, form: str | None = None
+) -> None:
     """Show a case of the set in the address, or all of them; call `st.rerun` after.
 
     Args:
         key: The case; None for all.
         found_by: The search of the list that it was found in; None for that in the address.
         other: The case with which it is compared; None where it is shown alone.
+        form: The token of the form that is open there; None for the one that this tab left open.
     """
     put("part_failed", None)
     kept = (search() if found_by is None else found_by) or None
     put("cases_restored", kept if key is None else None)
-    form_there = (get("case_forms") or {}).get(key)
+    form_there = form or (get("case_forms") or {}).get(key)
     _name({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None})
 
 

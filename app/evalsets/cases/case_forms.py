@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from app.evalsets.cases.case_fields import CasePart
+from app.evalsets.cases.case_fields import CasePart, part_of
 from app.forms.widget_store import DraftStore, carry_over, slug, values_of
+from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 
 
@@ -42,18 +43,41 @@ class OpenPart(NamedTuple):
     part: CasePart | None
 
 
+_NOT_TYPED = ("tried", "_as_json", ":number", ":base")
+"""How the names of inputs end that tell how a form is shown."""
+
+
 def _place(token: str) -> str:
     return f"editing {token}"
 
 
 def form_of(drafts: DraftStore, token: str | None, case: str) -> CaseForm | None:
     """Return the form with this token, if it is one of this case."""
-    text = drafts.get(_place(token)) if token else None
+    found = _form(drafts, token) if token else None
+    return found if found is not None and found.case == case else None
+
+
+def _form(drafts: DraftStore, token: str) -> CaseForm | None:
+    text = drafts.get(_place(token))
     try:
-        found = CaseForm.model_validate_json(text) if text else None
+        return CaseForm.model_validate_json(text) if text else None
     except ValidationError:  # the drafts come from a file
         return None
-    return found if found is not None and found.case == case else None
+
+
+def unapplied(drafts: DraftStore, work: SetWork) -> list[OpenPart]:
+    """Return the open forms, of all tabs, in which something was typed that the case does not have."""
+    start = _place("")
+    forms = [_form(drafts, key.removeprefix(start)) for key in drafts if key.startswith(start)]
+    found = [
+        OpenPart(form, part_of(work, form.case, form.name)) for form in forms if form and form.case in work
+    ]
+    return [each for each in found if each.part is not None and _is_typed(drafts, each.form, each.part)]
+
+
+def _is_typed(drafts: DraftStore, form: CaseForm, part: CasePart) -> bool:
+    typed = values_of(drafts, form.owner).items()
+    return any(part.shown.get(name) != value for name, value in typed if not name.endswith(_NOT_TYPED))
 
 
 def begin(drafts: DraftStore, case: str, name: str, token: str | None) -> CaseForm:

@@ -464,6 +464,19 @@ def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> 
     assert "turn 1" in again.words
 
 
+def test_a_save_names_the_form_whose_text_is_not_applied(path: Path) -> None:
+    """Also one of another case. From there the form is shown with its text; once it is applied, nothing is named."""
+    tab = on_set(path, "one").click("note_edit").fill("text_part-one", "Look again").run()
+    before = on_set(path, "two").click("note_edit")  # a form in which nothing was typed
+    edit_step(before, "two_0_0").fill("text_part-two", "Where?").click("part_accept")
+    for press in ("set_save", "save_set"):
+        assert "form of one has changes that are not applied: Note" in before.click(press).words
+    before.click(before.key("show_form_"))
+    assert (before.app.query_params["case"], before.typed("text_part-one")) == ("one", "Look again")
+    tab.click("part_accept").click("set_save")
+    assert "not applied" not in tab.words
+
+
 def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path: Path) -> None:
     """Each is a click, and undo takes them back one by one."""
     tab = on_set(path, "one").click("case_duplicate")
