@@ -107,6 +107,8 @@ _ANSWERING: Mapping[Models, str] = {
     "auto": ". The agents' own models answer if the job has their keys, otherwise the recorded models",
 }
 _PACKAGE = "golden-trace-studio"
+BLANK_ADDRESS = "ADDRESS"
+"""Stands in a command that is shown where it is not known from which address CI can install this package."""
 _NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
 
 
@@ -130,8 +132,17 @@ def _installed_from() -> str:
     return f"{source['vcs']}+{url}@{source['commit_id']}" if source else url
 
 
+def package_option() -> list[str]:
+    """Return the option that `init ci` needs in a command that is shown: with a blank where CI cannot install this package by itself."""
+    return ["--package", BLANK_ADDRESS] if _installed_from() == _PACKAGE else []
+
+
 def _written(given: argparse.Namespace) -> list[CiFile]:
     root: Path = given.folder
+    if given.package == BLANK_ADDRESS:
+        raise UsageError(
+            f"--package: replace {BLANK_ADDRESS} with an address that pip installs {_PACKAGE} from"
+        )
     if not root.is_dir():
         raise UsageError(f"--folder: no such folder: {root}")
     for name in ("goldens", "agents_dir"):

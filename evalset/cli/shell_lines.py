@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalset.adk_runs.installed import adk_program, install_command, missing
+from evalset.cli.init_command import package_option
 from evalset.files.eval_names import base_name, snake_case
 from evalset.verify.criteria import Criteria
 from simulator.agents.agent_folder import agent_above
@@ -114,7 +115,7 @@ def shown_verify(agent: AgentWords | None, asked: VerifyRequest) -> str:
     folder = asked.eval_set.absolute().parent
     root = _root(folder, agent, asked.agents_dir)
     goldens = ["--goldens", str(folder.relative_to(root))] if folder != root else []
-    ci = [*program(), "init", "ci", "--models", asked.models, *goldens]
+    ci = [*program(), "init", "ci", "--models", asked.models, *goldens, *package_option()]
     return _joined(
         _in(start_in, [*program(), "verify", str(asked.eval_set), *cases, *ways]),
         _in(start_in, in_tests),

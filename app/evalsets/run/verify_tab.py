@@ -59,6 +59,7 @@ from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.cli.init_command import BLANK_ADDRESS
 from evalset.cli.shell_lines import whole_line
 from evalset.eval_config.config_edits import ConfigError, criteria_in, read_document, threshold
 from evalset.eval_config.config_files import config_of, load
@@ -470,6 +471,10 @@ def commands_shown(asked: VerifyOptions, cases: Sequence[CaseResult]) -> None:
         ):
             st.caption("In a terminal, with pytest, and the tests that CI runs:")
             st.code(literal(commands), language="bash", wrap_lines=True)
+            if f"--package {BLANK_ADDRESS}" in commands:
+                st.caption(
+                    f"Replace `{BLANK_ADDRESS}` with an address from which pip installs `golden-trace-studio` in CI."
+                )
 
 
 def _keep(workspace: Workspace, verification: Verification) -> None:

@@ -602,8 +602,13 @@ def test_the_commands_that_are_shown_give_the_same_verdict(
         assert done.returncode == code, f"{line}\n{done.stdout}{done.stderr}"
         assert words in done.stdout
     assert f"init ci --models {by}" in ci_line
+    if "--package ADDRESS" in ci_line:  # this package was not installed from where CI can
+        assert "Replace `ADDRESS`" in tab.words
+        assert completed("bash", "-c", ci_line, folder=tmp_path, environment=there).returncode == 2
+        ci_line = ci_line.replace("ADDRESS", "git+https://example.com/studio")
     done = completed("bash", "-c", ci_line, folder=tmp_path, environment=there)
     assert done.returncode == 0, f"{ci_line}\n{done.stdout}{done.stderr}"
+    assert "--package" not in done.stdout
     assert (agent.parents[1] / ".github").is_dir()
     assert "-m golden desk" in (agent.parents[1] / ".pre-commit-config.yaml").read_text()
     case = Tab(page="sets", set=str(path), case="one")
