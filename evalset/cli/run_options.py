@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from typing import get_args
 
 from evalset.cli.command_frame import (
@@ -98,5 +99,6 @@ main = ShellCommand(
     },
     work=_run,
     told=(UsageError,),
+    logged=logging.CRITICAL,
     interrupted=WORDS,
 )

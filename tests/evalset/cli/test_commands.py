@@ -40,6 +40,7 @@ ROWS = (
     Row("golden-trace studio --agents-dir none", 2, "--agents-dir: .*none"),
     Row("golden-trace run order_desk --script order.yaml --out played.evalset.json --eval-id a", 0, "played.evalset.json: a", PLAYED),
     Row("golden-trace run order_desk --script order.yaml --out a.json --otherwise odd", 2, "argument --otherwise: .*'odd'"),
+    Row("golden-trace run order_desk --script broken.yaml --out a.evalset.json", 3, "find_order: ValueError: broken"),
     Row("golden-trace sessions --store sessions.db", 0, "finished .*order_desk"),
     Row("golden-trace sessions --store none.db", 2, "--store: .*none.db"),
     Row("golden-trace script finished --store sessions.db --out own.yaml", 0, "own.yaml: 1 turn", ("own.yaml",)),
@@ -81,6 +82,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         keep_run(folder / "orders.evalset.json", run_of(number, one=status))
     script = "format: golden-trace-studio/script\nversion: 1\notherwise: generate\nturns:\n- say: Where is order A-1002?\n"
     (folder / "order.yaml").write_text(script)
+    broken = "  moves:\n  - tool: find_order\n    raises: 'ValueError: broken'\n"
+    (folder / "broken.yaml").write_text(script + broken)
     session = Path(shutil.copy(KEPT / "finished.session.json", folder))
     store = JournalStore.open(folder / "sessions.db")
     store.begin(read_session(session.read_text()), owner="local", agent_key="order_desk")
