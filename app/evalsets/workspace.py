@@ -51,6 +51,7 @@ class Workspace:
         results: The last result that work found of each case, by its id: it stays when the next work takes the place of that.
         notes: What is to be said of something that was done, by the name of its place.
         agreed: Does what was shown, once somebody agrees.
+        again: Looks again what would change, where a file has changed since it was shown.
         writes: How often something was written from here.
     """
 
@@ -63,6 +64,7 @@ class Workspace:
         self.results: dict[str, LastResult] = {}
         self.notes: dict[str, str] = {}
         self.agreed: Callable[[], None] | None = None
+        self.again: Callable[[], None] | None = None
         self.writes = 0
 
     @property

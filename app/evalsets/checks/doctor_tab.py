@@ -47,6 +47,7 @@ COLUMNS = (1, 2.2)
 _FEW_ROWS, _TABLE_HEIGHT = 9, 360
 _LONG_DIFF, _DIFF_HEIGHT = 14, 300
 _MOST_ROWS, _MOST_SENTENCES = 1_000, 50
+_CHANGED_SINCE = "A file changed after the preview. These are the changes now."
 
 
 def doctor_tab(workspace: Workspace, facts: SetFacts, *, unsaved: bool = False) -> None:
@@ -195,8 +196,9 @@ def _lines(workspace: Workspace, ward: Ward) -> None:
         problem("These changes cannot be read.", wrong)
 
 
-def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -> None:
-    """Look what would change."""
+def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str, said: str = "") -> None:
+    """Look what would change; `said` tells why that is looked at again."""
+    workspace.notes["doctor_again"], before = said, _stamp(ward)
     try:
         asked = migration_from(what) if isinstance(what, str) else what
     except MigrationLineError as error:
@@ -212,7 +214,11 @@ def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str) -
             put = partial(edited_sets().write, workspace.owner, workspace.eval_set)
             _start(workspace, written(ward, asked, job.result, workspace.wrote, put), "written")
 
-    workspace.agreed = write
+    def again() -> None:
+        if _stamp(ward) != before:
+            _begin(workspace, ward, what, kind, _CHANGED_SINCE)
+
+    workspace.agreed, workspace.again = write, again
     _start(workspace, job, kind)
     st.rerun()
 
@@ -234,26 +240,30 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
             writes_here()
         waiting(job, "doctor_changes", can_stop=not is_written)
         return
+    if not is_written and workspace.again is not None:
+        workspace.again()
     if job.problem:
         problem("The operation failed.", job.problem)
         return
-    done = job.result
-    if done is None:
-        return
-    with st.container(border=True, gap="xsmall", key="doctor_changed"):
-        for sentence in done.problems:
-            problem("File left unchanged.", sentence)
-        if is_written:
-            _was_written(done)
-        else:
-            _would_be(workspace, done, unsaved=unsaved)
-        for number, change in enumerate(done.files):
-            _diff(change, number)
-        if st.button(
-            "Close", key=key_of(workspace, "doctor_close"), type="tertiary", icon=":material/close:"
-        ):
-            del workspace.jobs[CHANGES]
-            st.rerun()
+    if job.result is not None:
+        with st.container(border=True, gap="xsmall", key="doctor_changed"):
+            _changes(workspace, job.result, is_written=is_written, unsaved=unsaved)
+
+
+def _changes(workspace: Workspace, done: Changes, *, is_written: bool, unsaved: bool) -> None:
+    if not is_written and (said := workspace.notes.get("doctor_again")):
+        st.info(said, icon=":material/sync:")
+    for sentence in done.problems:
+        problem("File left unchanged.", sentence)
+    if is_written:
+        _was_written(done)
+    else:
+        _would_be(workspace, done, unsaved=unsaved)
+    for number, change in enumerate(done.files):
+        _diff(change, number)
+    if st.button("Close", key=key_of(workspace, "doctor_close"), type="tertiary", icon=":material/close:"):
+        del workspace.jobs[CHANGES]
+        st.rerun()
 
 
 def _was_written(done: Changes) -> None:
