@@ -145,20 +145,19 @@ class RenameCase(_OfCase):
 
 
 class ReplaceCase(_OfCase):
-    """Let a case be another one of the same eval id, with what is recorded of that; `words` say why. Without `note` its note stays."""
+    """Let a case be another one of the same eval id, with what is recorded of that; `words` say why."""
 
     kind: Literal["replace_case"] = "replace_case"
     value: JsonObject
     recorded: RecordedCase | None
     words: str
-    note: CaseNote | None = None
 
 
 class ReplaceCases(Value):
-    """Replace several cases in one step."""
+    """Replace several cases in one step, each with its note."""
 
     kind: Literal["replace_cases"] = "replace_cases"
-    cases: tuple[ReplaceCase, ...]
+    cases: tuple[tuple[ReplaceCase, CaseNote], ...]
     words: str
 
 

@@ -267,8 +267,10 @@ class SetWork:
         if isinstance(edit, OfSet):
             return self._after_of_set(edit)
         if isinstance(edit, ReplaceCases):
-            states = {one.case: self._after_in_case(one).held for one in edit.cases}
-            replaced = {key: held[key] for key, held in states.items() if key in held}
+            replaced = {
+                one.case: self.held(one.case, self._after_in_case(one))._replace(note=note)
+                for one, note in edit.cases
+            }
             return State(self.state.order, {**self.state.held, **replaced})
         return self._after_in_case(edit)
 
@@ -285,8 +287,7 @@ class SetWork:
             case ReviewCase():
                 after = after._replace(review=edit.review)
             case ReplaceCase():
-                note = before.note if edit.note is None else edit.note
-                after = after._replace(recorded=edit.recorded, note=note)
+                after = after._replace(recorded=edit.recorded)
             case MoveTurn() | RemoveTurn():
                 after = after._replace(recorded=_with_turns(before, edit))
             case _:
@@ -385,7 +386,7 @@ class SetWork:
             count = f"{len(changed)} cases" if len(changed) > 1 else "the case"
             words = f"Replace {count}"
             cases = tuple(
-                ReplaceCase(case=key, value=now.case, recorded=now.recorded, note=now.note, words=words)
+                (ReplaceCase(case=key, value=now.case, recorded=now.recorded, words=words), now.note)
                 for key, now in changed.items()
             )
             self.apply(ReplaceCases(cases=cases, words=words))
