@@ -159,7 +159,7 @@ def test_what_was_written_in_another_way_is_undone_in_one_step(path: Path) -> No
     theirs.apply(NoteCase(case="two", text="look again", tags=("later",)))
     save(theirs)
     work.follow(work_on(path))
-    assert [words_of(edit) for edit in work.edits] == ["Change 3 cases in the file"]
+    assert [words_of(edit) for edit in work.edits] == ["Replace 3 cases"]
     assert not work.is_changed
     assert work.undo()
     kept = kept_work(work, {})
