@@ -42,7 +42,7 @@ from simulator.environment.evidence.expression_evaluation import (
     truth_of,
 )
 from simulator.environment.evidence.program_run import ProgramRun, look_up, named
-from simulator.environment.evidence.pydantic_values import keeps_limits, validated
+from simulator.environment.evidence.pydantic_values import in_json, keeps_limits, validated
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.text_formats import formatted
 from simulator.environment.evidence.unknown_values import (
@@ -507,19 +507,19 @@ def _names_others(annotation: ast.expr, text: str) -> bool:
     return False
 
 
-def as_plain(run: ProgramRun, value: Any, *, in_json: bool = False) -> Any:
+def as_plain(run: ProgramRun, value: Any, *, as_json: bool = False) -> Any:
     """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
     run.budget.spend()
-    if in_json and isinstance(value, enum.Enum):
-        return value.value
+    if as_json:
+        value = in_json(value.value if isinstance(value, enum.Enum) else value)
     if isinstance(value, ClassInstance):
         if value.cls.kind == "enum":
             return value
-        return {name: as_plain(run, one, in_json=in_json) for name, one in value.fields.items()}
+        return {name: as_plain(run, one, as_json=as_json) for name, one in value.fields.items()}
     if type(value) is dict:
-        made = {key: as_plain(run, one, in_json=in_json) for key, one in value.items()}
+        made = {key: as_plain(run, one, as_json=as_json) for key, one in value.items()}
     elif type(value) is list:
-        listed = [as_plain(run, one, in_json=in_json) for one in value]
+        listed = [as_plain(run, one, as_json=as_json) for one in value]
         if not run.holds(value):
             run.lose(listed)
         return listed
@@ -591,7 +591,7 @@ def _model_method(
         return _filled(run, value, (), given, node)
     is_dump = name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"})
     if isinstance(value, ClassInstance) and is_dump and value.whole and run.knows(*keywords.values()):
-        return as_plain(run, value, in_json=keywords.get("mode") == "json")
+        return as_plain(run, value, as_json=keywords.get("mode") == "json")
     return _unread(run, callee, args, keywords, node, scope)
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
+import decimal
 import re
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
 from simulator.base.python_source import parsed
 from simulator.environment.evidence.program_run import ProgramRun, look_up
@@ -13,13 +19,20 @@ from simulator.environment.evidence.unknown_values import (
     SCALARS,
     Class,
     ClassInstance,
+    External,
     NameScope,
+    ProgramException,
     TouchedError,
     Unknown,
 )
 
 Maker = Callable[[Class, Mapping[str, Any]], Any]
 _PLAIN: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
+_AS_TEXT: Mapping[type, TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (dt.datetime, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)
+}  # fmt: skip
+"""The types that pydantic makes of texts, and writes as texts."""
+_PATHS = {f"{kind.__module__}.{kind.__name__}": kind for kind in _AS_TEXT}
 _WHOLE = re.compile(r"-?[1-9]\d{0,15}|0")
 
 LIMITS = frozenset({"ge", "gt", "le", "lt", "min_length", "max_length"})
@@ -42,9 +55,27 @@ def validated(run: ProgramRun, annotation: ast.expr, value: Any, scope: NameScop
             return _one_of(run, [left, right], value, scope, make)
         case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
             return _generic(run, name, inner, value, scope, make)
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            held = look_up(scope, module)
+            path = f"{held.path}.{name}" if isinstance(held, External) else ""
+            return _of_path(path, value) if path in _PATHS else _named(run, name, value, scope, make)
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return _named(run, name, value, scope, make)
     raise TouchedError
+
+
+def in_json(value: Any) -> Any:
+    """Return how pydantic and ADK write a known date, time, decimal or UUID as JSON; itself if it is none of these."""
+    return to_jsonable_python(value) if type(value) in _AS_TEXT else value
+
+
+def _of_path(path: str, value: Any) -> Any:
+    """Return what pydantic makes of a value for one of the types that it writes as texts."""
+    _sure(type(value) in SCALARS, value)
+    try:
+        return _AS_TEXT[_PATHS[path]].validate_python(value)
+    except ValidationError as error:
+        raise ProgramException(ValidationError, (Unknown("string", "the error", sure=True),)) from error
 
 
 def _sure(so: bool, value: Any) -> Any:
@@ -98,6 +129,8 @@ def _named(run: ProgramRun, name: str, value: Any, scope: NameScope, make: Maker
     found = look_up(scope, name)
     if isinstance(found, Class):
         return _of_class(run, found, value, make)
+    if isinstance(found, External) and found.path in _PATHS:
+        return _of_path(found.path, value)
     if found is not None and not name.istitle():
         raise TouchedError
     if name == "Any":

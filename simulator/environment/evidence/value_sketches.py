@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import math
 import re
-import uuid
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.conventions.tool_verbs import is_envelope
 from simulator.environment.evidence.expression_evaluation import JSON_KINDS, truth_of
 from simulator.environment.evidence.program_run import ProgramRun
+from simulator.environment.evidence.pydantic_values import in_json
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown, number_of
 
@@ -30,8 +30,7 @@ def sketch_of(run: ProgramRun, value: Any, depth: int = 0) -> Sketch:
     run.budget.spend()
     if isinstance(value, enum.Enum):
         value = value.value
-    if isinstance(value, uuid.UUID):
-        value = str(value)
+    value = in_json(value)
     kind = type(value)
     if depth > _DEEPEST:
         return Hole()

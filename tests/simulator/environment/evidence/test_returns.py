@@ -13,6 +13,7 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.evidence import tool_returns
 from simulator.environment.evidence.sketch import EarlierCall, Hole, Module, Outcome
 from simulator.environment.evidence.tool_returns import read_returns
+from simulator.runtime.adk.codec import jsonable
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.running import certain, function_of, reading
 
@@ -223,6 +224,51 @@ def test_a_model_is_made_of_an_argument_and_an_alias_stands_for_its_type() -> No
             return {"cost": RATES[zone] * Parcel.model_validate(parcel).weight}
     """
     assert certain(source, "rate", zone="north", parcel={"weight": 4}) == {"cost": 12}
+
+
+STAYS = """
+    import datetime
+    import enum
+    from datetime import date, time, timedelta, timezone
+    from decimal import Decimal
+    from typing import Optional
+    from uuid import UUID
+    from pydantic import BaseModel
+
+    class Board(enum.Enum):
+        HALF = "half"
+
+    class Night(BaseModel):
+        day: date
+        price: Decimal
+
+    class Stay(BaseModel):
+        id: UUID
+        board: Board
+        until: Optional[datetime.datetime] = None
+        late: time = time(22, 30)
+        length: timedelta
+        nights: list[Night]
+
+    def stay(check_in: str, price: float, day: date):
+        nights = [Night(day=check_in, price=price), Night(day=date.fromisoformat(day), price="70.00")]
+        made = Stay(id="8f14e45f-ceea-467f-a0e6-5f2d0a7b2c11", board="half", until=check_in, length=86400, nights=nights)
+        zoned = datetime.datetime(2026, 3, 4, 9, tzinfo=timezone.utc)
+        return {"stay": made, "zoned": zoned, "dump": made.model_dump(), "year": made.model_dump(mode="json")["until"][:4]}
+
+    def wrong(check_in: str):
+        return Night(day=check_in, price=1)
+"""
+
+
+def test_dates_decimals_and_uuids_are_written_as_the_tool_itself_would_have_them_written() -> None:
+    """In a model, which makes them of texts and numbers, and as they are; what pydantic refuses is the tool's error."""
+    arguments: JsonObject = {"check_in": "2026-03-04", "price": 80.5, "day": "2026-03-05"}
+    names: dict[str, Any] = {"__name__": "stays"}
+    exec(compile(textwrap.dedent(STAYS), "stays.py", "exec", dont_inherit=True), names)  # noqa: S102 - a program of ours
+    assert certain(STAYS, "stay", **arguments) == jsonable(names["stay"](**arguments))
+    (refused,) = reading(STAYS, "wrong", check_in="tomorrow").outcomes
+    assert (refused.raises, refused.certain) == ("ValidationError", True)
 
 
 DESK = """
