@@ -79,6 +79,7 @@ def _head(world: WorldView) -> str:
         search = st.text_input(
             "Search all kinds",
             key="world_search",
+            live=True,
             placeholder="id, name or any value",
             icon=":material/search:",
             width=340,

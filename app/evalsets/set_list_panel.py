@@ -58,6 +58,7 @@ def _found(lines: Sequence[SetLine], unsaved: Collection[str]) -> SetCommand | N
     words = st.text_input(
         "Search eval sets",
         key="set_search",
+        live=True,
         placeholder="Search by name, agent or folder",
         icon=":material/search:",
         label_visibility="collapsed",

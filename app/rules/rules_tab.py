@@ -251,6 +251,7 @@ def _tool(scene: SessionContext, kept: KeptInputs) -> str:
         st.text_input(
             "Search faults",
             key=kept.widget("search", ""),
+            live=True,
             placeholder="timeout, rate limit, prompt injection ...",
             icon=":material/search:",
         )

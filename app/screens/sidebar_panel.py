@@ -345,6 +345,7 @@ def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
         words = st.text_input(
             "Search sessions",
             key="session_search",
+            live=True,
             placeholder="Search",
             icon=":material/search:",
             label_visibility="collapsed",

@@ -76,6 +76,7 @@ def fault_menu(
         words = st.text_input(
             "Search faults",
             key=f"fail_search_{key}",
+            live=True,
             placeholder="timeout, rate limit, empty ...",
             icon=":material/search:",
         )

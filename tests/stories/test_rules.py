@@ -40,12 +40,10 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
 
 
 def _add_fault(studio: Studio, words: str) -> None:
-    """Find a fault in the library, and give it to the tool that waits."""
+    """Find a fault in the library while its words are typed, and give it to the tool that waits."""
     studio.keyed("environment_head").wait_for()
     studio.rest()
-    field = studio.like("search_fault").get_by_role("textbox")
-    field.fill(words)
-    field.press("Enter")
+    studio.like("search_fault").get_by_role("textbox").fill(words)
     card = studio.like("fault_hostile_").first
     expect(studio.like("fault_http_400")).to_have_count(0)
     expect(card).to_contain_text("Hostile text")
