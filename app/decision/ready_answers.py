@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from contextlib import suppress
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -14,12 +15,14 @@ from app.decision.tool_answer import (
     Mode,
     NotReadyError,
     ToolInputs,
+    kept_name,
     seen_of,
 )
 from app.forms.text_diff import Difference, difference, value_difference
 from app.forms.typed_json import write_json
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.drafts.candidates import Candidate
+from simulator.facts import Failed, Raised, Returned, ToolAnswered
 
 LONGEST_PREVIEW = 160
 
@@ -101,6 +104,38 @@ def put_value(inputs: ToolInputs, value: JsonValue) -> None:
     if inputs.style == "Text":
         inputs.kept.put("style", inputs.styles[0])
     inputs.kept.put("response", write_json(value))
+
+
+def put_answer(inputs: ToolInputs, answered: ToolAnswered) -> None:
+    """Put the answer that a call was given before into the inputs, unless they hold it."""
+    is_changed_again = answered.beneath is not None and inputs.request.modifiers
+    outcome, effects = answered.beneath if is_changed_again else answered.outcome, answered.effects
+    with suppress(NotReadyError):
+        if (inputs.outcome(), inputs.effects()) == (outcome, effects):
+            return
+    match outcome:
+        case Returned(value=value):
+            put_value(inputs, value)
+        case Failed(error_code=code, error_message=message):
+            choose(inputs, _before("error", outcome.response(), code, message))
+        case Raised(error=error):
+            words = str(error.arguments[0]) if len(error.arguments) == 1 else error.message
+            choose(inputs, _before("exception", None, error.type.removeprefix("builtins:"), words))
+        case _:
+            choose(inputs, _before("later"))
+    proposed = inputs.proposed()
+    for name in proposed.state_delta.keys() - effects.state_delta:
+        inputs.kept.put(kept_name(name), value=False)
+    for name in proposed.actions.keys() - effects.actions:
+        inputs.kept.put(kept_name(name, is_action=True), value=False)
+    own = {name: value for name, value in effects.state_delta.items() if not same({name: value}, {name: proposed.state_delta.get(name)})}  # fmt: skip
+    inputs.kept.put("state_delta", write_json(own) if own else "")
+
+
+def _before(
+    kind: Literal["error", "exception", "later"], value: JsonValue = None, code: int | str = 0, message: str = ""
+) -> Candidate:  # fmt: skip
+    return Candidate(label="outcome", title="Before", kind=kind, value=value, error_code=code, error_message=message, why="")  # fmt: skip
 
 
 def take_draft(inputs: ToolInputs) -> None:

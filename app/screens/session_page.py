@@ -13,7 +13,9 @@ from app.branches.branches_panel import branches_page
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
 from app.decision.query_panel import query
+from app.decision.ready_answers import put_answer
 from app.decision.sent_answer import sent_answer
+from app.decision.tool_answer import tool_inputs
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
@@ -60,6 +62,7 @@ from simulator.branches.failed_turn import failed_step
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.facts import ToolAnswered
 from simulator.kernel.kernel_agent import needs_of
+from simulator.seats.requests import ToolRequest
 from simulator.session.commands import MoveHead, Redo, Undo
 
 if TYPE_CHECKING:
@@ -154,6 +157,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
     live, view = scene.live, scene.view
     if not was_done:
         _go_back(live)
+    _begin_with_corrected(live, view)
     close_rule_here(scene)
     top = st.container()
     notes = st.container(gap="xsmall")
@@ -208,9 +212,10 @@ def _go_back(live: LiveSession) -> None:
     wanted = page_state.get("go_to")
     if wanted is not None:
         page_state.put("go_to", None)
-        fact, gone = wanted
+        fact, gone, answer = wanted
         if _carried_out(lambda: _commanded(live, MoveHead(fact=int(fact))), live):
             page_state.put("taken_back", gone or None)
+            page_state.put("corrected", answer)
         st.rerun()
     back = page_state.get("step_back")
     if back is not None:
@@ -232,6 +237,16 @@ def _go_back(live: LiveSession) -> None:
                 effects=answered.effects if answered else NO_EFFECTS,
             ),
         )
+
+
+def _begin_with_corrected(live: LiveSession, view: SimulationView) -> None:
+    """Put the answer that is to be corrected into the inputs of its call, once that waits; call it before they are drawn."""
+    number = page_state.get("corrected")
+    answered = None if number is None else live.simulation.journal.fact(int(number))
+    for request in view.pending:
+        if isinstance(answered, ToolAnswered) and isinstance(request, ToolRequest) and request.call_id == answered.call_id:  # fmt: skip
+            page_state.put("corrected", None)
+            put_answer(tool_inputs(live.drafts, request), answered)
 
 
 def _environment(scene: SessionContext) -> None:
@@ -304,6 +319,7 @@ def _carried_out(work: Callable[[], object], live: LiveSession) -> bool:
     page_state.put("problem", None)
     page_state.put("changed", None)
     page_state.put("taken_back", None)
+    page_state.put("corrected", None)
     live.had_trouble = False
     try:
         if live.read_only:

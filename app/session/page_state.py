@@ -55,6 +55,7 @@ Flag: TypeAlias = Literal[
     "changed_elsewhere",
     "context_fold",
     "continue_with",
+    "corrected",
     "dataset",
     "deleted_case",
     "deleted_rules",
@@ -101,6 +102,7 @@ Flag: TypeAlias = Literal[
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
     "branches_listed",
+    "corrected",
     "earlier",
     "editing_rule",
     "editing_tool",

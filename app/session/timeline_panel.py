@@ -177,8 +177,9 @@ def _another_way(
         return
     fact = another_way_from(entry, simulation.journal)
     gone = taken_back(fact, simulation.journal)
-    answered = {each.call_id for each in history if isinstance(each, (ToolOutput, ToolError))}
-    is_answer = isinstance(entry, (ToolCall, ToolOutput, ToolError)) and entry.call_id in answered
+    answers = {each.call_id: each.fact for each in history if isinstance(each, (ToolOutput, ToolError))}
+    answer = answers.get(entry.call_id) if isinstance(entry, (ToolCall, ToolOutput, ToolError)) else None
+    is_answer = answer is not None
     where = "where this call waits for its response" if is_answer else "to this step"
     # A callback is run before anything else: the click holds even where another part of the page, which looks again
     # in the same run, draws the whole page anew before this button's turn.
@@ -189,7 +190,7 @@ def _another_way(
         icon=":material/alt_route:",
         help=f"Goes back {where}.{_way_back(gone)} The agent's own callbacks, plugins and nodes run again. Tools and models do not.",
         on_click=_go_to,
-        args=(fact, gone),
+        args=(fact, gone, answer),
     )
 
 
@@ -221,8 +222,8 @@ def _way_back(gone: str) -> str:
     return f" Takes back {gone}. They are kept as a branch. Redo restores them, step by step." if gone else ""
 
 
-def _go_to(fact: int, gone: str) -> None:
-    page_state.put("go_to", [fact, gone])
+def _go_to(fact: int, gone: str, answer: int | None) -> None:
+    page_state.put("go_to", [fact, gone, answer])
 
 
 def _table(view: SimulationView, chosen: Filter, simulation: Commanding | None) -> None:

@@ -15,7 +15,9 @@ from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
 from app.session.step_labels import another_way_from, step_words, taken_back
+from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.runtime import Simulation
+from simulator.seats.answers import ToolAnswer, raised
 from simulator.session.commands import GoOn, Redo
 from simulator.session.history import ToolError
 from tests.app.desk_sessions import taken_in
@@ -125,6 +127,28 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     tab.unfold(f"step_{place}").click(f"another_way_{place}")
     assert [request.kind for request in session.pending] == ["model"]
     assert tab.has("go_on")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ToolAnswer(outcome=Returned(value={"status": "mine"}), state_delta={"seen": 1}),
+        ToolAnswer(outcome=Failed(error_code=503, error_message="Too busy")),
+        raised("KeyError", "B"),
+    ],
+)
+def test_the_answer_that_is_corrected_is_in_the_editor(session: Simulation, given: ToolAnswer) -> None:
+    """It was not typed on the page, as that of a script or rule: sent without a change, it is the answer again."""
+    session.answer(session.pending[0], given, wait=PATIENCE)
+    history = session.session.history
+    place = max(n for n, entry in enumerate(history) if entry.type in {"tool_output", "tool_error"})
+    before = session.journal.fact(history[place].fact)
+    tab = Tab(session.session.session_id).unfold(f"step_{place}").click(f"another_way_{place}")
+    tab.click(tab.key("accept_"))
+    again = next(fact for _, fact in session.journal.backwards() if isinstance(fact, ToolAnswered))
+    assert isinstance(before, ToolAnswered)
+    assert again is not before
+    assert (again.outcome, again.effects) == (before.outcome, before.effects)
 
 
 def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
