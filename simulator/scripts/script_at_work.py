@@ -59,8 +59,11 @@ class ScriptAtWork:
 
     @property
     def progress(self) -> ScriptProgress:
-        """How far it is."""
-        return self._progress
+        """How far it is; one that came through is stopped where somebody has gone back since, as its lines may be needed again."""
+        now = self._progress
+        if now.played is None or not now.played.came_through or not (left := self._play.left()):
+            return now
+        return now.model_copy(update={"played": now.played.model_copy(update={"stopped": left})})
 
     def stop(self) -> None:
         """End it before its next step, and wait until it has; the session stays as it is."""

@@ -9,9 +9,10 @@ from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
 from simulator.base.frozen_value import Value
+from simulator.base.json_values import canonical
 from simulator.branches.failed_turn import failed_step
 from simulator.environment.schema.schema_checks import misfit_calls
-from simulator.facts import Fact, TurnStarted
+from simulator.facts import Fact, ToolAnswered, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.scripts.line_matching import BY_SCRIPT, Leftover, Lines, Taken
@@ -152,11 +153,12 @@ class ScriptPlay:
         if not self._resumes:
             return 0
         begun = 0
+        replaced = self.simulation.read(lambda engine: _given_before(engine.journal))
         for _, fact in self.simulation.read(lambda engine: engine.journal.path()):
             if isinstance(fact, TurnStarted) and fact.provenance and fact.provenance.by == BY_SCRIPT:
                 self._lines.begin(begun)
                 begun += 1
-            self._lines.recall(fact)
+            self._lines.recall(replaced.get(_call_of(fact), fact))
         if begun and self.simulation.session.is_running:
             self._turn = begun - 1
             self._finish(self.script.turns[self._turn].ends)
@@ -372,10 +374,16 @@ class ScriptPlay:
     def _check_place(self) -> None:
         """End where a person has gone back, or to another branch, since the script did something."""
         self._check_stopped()
-        if not self.simulation.read(lambda engine: _leads_to(engine.journal, self._head)):
-            is_earlier = self.simulation.read(lambda engine: _comes_from(engine.journal, self._head))
-            raise _Ends(stopped=WENT_BACK if is_earlier else MOVED)
+        if left := self.left():
+            raise _Ends(stopped=left)
         self._notice()
+
+    def left(self) -> str:
+        """Return in words how a person has left the branch on which the script was last; empty where nobody has."""
+        if self.simulation.read(lambda engine: _leads_to(engine.journal, self._head)):
+            return ""
+        is_earlier = self.simulation.read(lambda engine: _comes_from(engine.journal, self._head))
+        return WENT_BACK if is_earlier else MOVED
 
     def _check_stopped(self) -> None:
         if self._ended.is_set():
@@ -396,6 +404,16 @@ def _leads_to(journal: Journal, number: int) -> bool:
     """Return whether the way to the journal's head goes by this fact; a fact's number is greater than those before it."""
     since = takewhile(lambda pair: pair[0] >= number, journal.backwards())
     return any(each == number for each, _ in since)
+
+
+def _given_before(journal: Journal) -> dict[str, ToolAnswered]:
+    """Return the answers of the script on all branches, by their calls: another answer to such a call takes the place of its line."""
+    facts = (fact for tip in journal.tips() for _, fact in journal.path(tip))
+    return {_call_of(fact): fact for fact in facts if isinstance(fact, ToolAnswered) and fact.provenance.by == BY_SCRIPT}  # fmt: skip
+
+
+def _call_of(fact: Fact) -> str:
+    return canonical([fact.call_id, fact.tool_name, fact.arguments]) if isinstance(fact, ToolAnswered) else ""
 
 
 def _comes_from(journal: Journal, number: int) -> bool:

@@ -375,6 +375,24 @@ def test_it_goes_on_where_it_was_after_a_stop_and_after_an_undo() -> None:
         assert last(simulation.session) == "Second."
 
 
+def test_after_a_correction_it_goes_on_with_the_lines_that_are_left() -> None:
+    """One that came through is stopped by a way back; the answer that took the place of a line uses it."""
+    lines = [{"tool": "find_order", "returns": number} for number in (1, 2)]
+    read = Script.model_validate(script(*lines, agent="model"))
+    again = [[call("find_order", order_id="A-1")], [say("done")]]
+    with open_for_script(config(desk(again[0], *again, *again)), read) as simulation:
+        work = ScriptAtWork(simulation, read)
+        assert ended(work).came_through
+        first = next(number for number, fact in simulation.journal.path() if isinstance(fact, ToolAnswered))
+        simulation.move_head(simulation.journal.parent(first), wait=PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.stopped == WENT_BACK
+        assert simulation.answer(simulation.pending[0], 3, wait=PATIENCE)
+        work = ScriptAtWork(simulation, read, resumes=True)
+        assert ended(work).came_through
+        assert results(simulation.session) == [3, 2], simulation.session.history
+
+
 def test_a_call_left_open_in_the_end_waits_and_the_scripts_lines_answer_what_follows() -> None:
     """A confirmation that the script forgot is given by a person; its answers for the environment still hold."""
     of = agent(
