@@ -25,6 +25,7 @@ from app.session.page_commands import Asked, Show
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
 from simulator.agents.agent_directory import AgentDirectory, known_agents, known_tools, tool_player
+from simulator.base.json_values import same
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import EVERY, SavedArtifact, ToolPlayer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -68,8 +69,12 @@ def context(scene: SessionContext) -> Asked | Show | None:
 
 def _state(view: SimulationView) -> None:
     session = view.session
-    st.caption("Session state after the last turn that ended")
+    st.caption("Session state now")
     _json(dict(session.current_state), empty="The state is empty. Tools and agents can write to it.")
+    ended = next((turn.state for turn in reversed(session.turns) if turn.ended), session.initial_state)
+    changed = [name for name, value in session.current_state.items() if name not in ended or not same(value, ended[name])]  # fmt: skip
+    if session.is_running and changed:
+        st.text(literal(f"This turn has changed: {', '.join(changed)}."))
     if session.initial_state:
         st.caption("Initial state")
         _json(dict(session.initial_state), empty="")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
-from google.adk.sessions import Session, State
+from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -43,18 +43,11 @@ class AgentBehind:
         """Return ADK's session: the events of all turns, and the state after them."""
         ended = [event for turn in session.turns for event in turn.events]
         events = [Event.model_validate(copied(event)) for event in (*ended, *self._events)]
-        state: JsonObject = copied(session.current_state)
-        for event in events[len(ended) :]:
-            state |= {
-                name: value
-                for name, value in event.actions.state_delta.items()
-                if not name.startswith(State.TEMP_PREFIX)
-            }
         return Session(
             id=session.session_id,
             app_name=session.app_name,
             user_id=session.user_id,
-            state=state,
+            state=copied(session.current_state),
             events=events,
             last_update_time=events[-1].timestamp if events else session.start_timestamp,
         )

@@ -39,6 +39,16 @@ def function_responses(event: JsonObject) -> list[dict[str, Any]]:
     ]
 
 
+def state_after(state: JsonObject, events: Iterable[JsonObject]) -> JsonObject:
+    """Return a session's state after events that follow it; what is set for the invocation alone is not of it."""
+    actions: list[Any] = [event.get("actions") or {} for event in events]
+    deltas = [each.get("stateDelta") or {} for each in actions]
+    written = {
+        name: value for delta in deltas for name, value in delta.items() if not name.startswith("temp:")
+    }
+    return {**state, **written} if written else state
+
+
 def seals_a_stop(event: JsonObject) -> bool:
     """Return whether ADK made up this event for a turn that was stopped: what it answers there, no tool has said."""
     return event.get("errorCode") == _ABORTED

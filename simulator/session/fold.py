@@ -46,7 +46,7 @@ from simulator.facts import (
     UserSeated,
 )
 from simulator.session import fact_entries
-from simulator.session.adk_event_fields import final_event, final_output, open_calls
+from simulator.session.adk_event_fields import final_event, final_output, open_calls, state_after
 from simulator.session.call_counts import Counts
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
@@ -391,18 +391,18 @@ class SessionFold:
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Return the session as it stands; `live_events` are those that ADK has appended in the running turn."""
-        initial = self.initial_state
+        initial, events = self.initial_state, tuple(live_events)
         done = [turn for turn in self._turns if turn.ended]
         return SimulationSession(
             **self.place_in_adk(),
             agent_name=self.agent_name,
             state=self._state,
-            history=self._timeline.entries(live_events),
+            history=self._timeline.entries(events),
             start_timestamp=self._opened.at if self._opened else 0.0,
             turns=tuple(self._turns),
             initial_state=initial,
             earlier=self.earlier,
-            current_state=done[-1].state if done else initial,
+            current_state=state_after(done[-1].state if done else initial, events),
             seats=self._seats,
             rules=self._rules,
             environment=self._environment,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from google.adk.agents.callback_context import CallbackContext
 
 from app.decision.decision_panel import decision_panel
 from app.live.player_names import PLAYERS
@@ -127,6 +128,23 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     tab.unfold(f"step_{place}").click(f"another_way_{place}")
     assert [request.kind for request in session.pending] == ["model"]
     assert tab.has("go_on")
+
+
+def test_the_state_is_shown_as_it_is_now_in_a_turn_that_runs() -> None:
+    """What a callback has written counts before the turn ends, and is named as what the turn has changed."""
+
+    def count(callback_context: CallbackContext, **_: Any) -> None:
+        callback_context.state["looked"] = callback_context.state.get("looked", 0) + 1
+
+    turns = [call("find", order_id="A")], [call("find", order_id="B")], [say("done")]
+    simulation = opened(agent_of(*turns, tools=[find], before_model_callback=count))
+    taken_in(simulation)
+    simulation.query(QUERY, wait=PATIENCE)
+    simulation.answer(simulation.pending[0], {"status": "first"}, wait=PATIENCE)
+    tab = Tab(simulation.session.session_id).choose("context_view", "State")
+    assert '"looked": 2' in tab.literal
+    assert "changed: looked" in tab.literal
+    assert simulation.session.adk_session.state == {"looked": 2}
 
 
 @pytest.mark.parametrize(
