@@ -101,12 +101,9 @@ def _offline_or_made(
         if drawn := [blank for blank in inputs.doubtful if blank.drawn]:
             drawn_places(drawn)
     way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
-    if request.draft_blanks:
-        st.checkbox(
-            RIGHT,
-            key=inputs.kept.widget(ARE_RIGHT, initial=False),
-            help=RIGHT_HELP,
-        )
+    with place():
+        if inputs.uncertain:
+            st.checkbox(RIGHT, key=inputs.kept.widget(ARE_RIGHT, initial=False), help=RIGHT_HELP)
     if way.example is not None:
         return way.example
     if asks or way.asks_model:

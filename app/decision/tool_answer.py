@@ -351,9 +351,14 @@ class ToolInputs:
 
     @property
     def doubtful(self) -> tuple[Blank, ...]:
-        """The blanks and uncertain values of the draft that the answer still has as they were; none once a person vouches for them."""
+        """The values that are uncertain; none once a person vouches for them."""
+        return () if self.kept.value(ARE_RIGHT, initial=False) else self.uncertain
+
+    @property
+    def uncertain(self) -> tuple[Blank, ...]:
+        """The blanks and uncertain values of the draft that the answer still has as they were."""
         blanks = self.request.draft_blanks
-        if not blanks or self.kept.value(ARE_RIGHT, initial=False):
+        if not blanks:
             return ()
         missing: set[Path] = set()
         try:

@@ -23,6 +23,7 @@ from app.decision.pasted_examples import read_example, take_example
 from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError
 from app.live.player_names import NO_MODEL
+from app.session.provenance_labels import RIGHT
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.entities import EntityChange
@@ -327,6 +328,9 @@ def test_a_blank_is_no_guess_any_more_once_it_is_filled_in_or_said_to_be_right()
         assert not guessed(page)
         page.type("form:response.room", "").run()
         assert ("room (integer)" in badges(page), "floor (integer)" in badges(page)) == (True, False)
+        assert [each.label for each in page.tab.checkbox] == [RIGHT]
+        page.type("form:response.room", "4").run()
+        assert not page.tab.checkbox
     look = asked([call("look_up", word="ada")], tools=[look_up])
     with look as simulation:
         page = Deciding(simulation)
