@@ -36,6 +36,7 @@ from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
+from app.forms.widget_sync import held
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.doctor.agent_checks import MIGRATE
 
@@ -78,15 +79,43 @@ def migration_shown(workspace: Workspace, lines: str, *, unsaved: bool) -> None:
 
 def migration_form(workspace: Workspace, agent: str, findings: Sequence[Finding], *, unsaved: bool) -> None:
     """Draw the lines that migrate the calls of findings, to be completed, and what they would change; nothing where none are known."""
-    begin = f"{MIGRATE}--"
-    known = (each.remedy.removeprefix(MIGRATE) for each in findings if each.remedy.startswith(begin))
-    if not (proposed := [*dict.fromkeys(known)]):
+    if not (proposed := _proposed(findings)):
         return
     if not workspace.options.get("doctor_lines"):
         workspace.options["doctor_lines"] = "\n".join(proposed)
     st.caption('These lines migrate the calls. `VALUE` is a JSON value, such as `2` or `"EUR"`.')
     _lines(workspace, ward_of(workspace.eval_set, agent, portable=False, whole_folder=False))
     _migrated(workspace, unsaved=unsaved)
+
+
+def _proposed(findings: Sequence[Finding]) -> list[str]:
+    """Return the lines that migrate the calls of findings."""
+    begin = f"{MIGRATE}--"
+    known = (each.remedy.removeprefix(MIGRATE) for each in findings if each.remedy.startswith(begin))
+    return [*dict.fromkeys(known)]
+
+
+def _usable(workspace: Workspace, findings: Sequence[Finding]) -> None:
+    """Draw the lines that migrate the calls of findings, each with a button that puts it among the changes."""
+    said = str(workspace.options.get("doctor_lines") or "").splitlines()
+    for number, line in enumerate(_proposed(findings)):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"doctor_line_{number}"):  # fmt: skip
+            st.code(literal(line), language=None, wrap_lines=True)
+            st.button(
+                "Use",
+                key=key_of(workspace, f"doctor_use_{number}"),
+                disabled=line in said,
+                help='Adds this line to "Changed agents, tools or arguments".',
+                on_click=_use,
+                args=(workspace, line),
+            )
+
+
+def _use(workspace: Workspace, line: str) -> None:
+    typed = held(key_of(workspace, "doctor_lines"))  # with what this click brought
+    lines = str(typed).splitlines() if isinstance(typed, str) else []
+    workspace.options["doctor_lines"] = "\n".join([*filter(str.strip, lines), line])
+    workspace.options["doctor_migrates"] = True
 
 
 def _migrated(workspace: Workspace, *, unsaved: bool) -> None:
@@ -176,7 +205,8 @@ def _fix(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None
 
 
 def _migrate(workspace: Workspace, ward: Ward) -> None:
-    with st.expander("Changed agents, tools or arguments", key="doctor_migration", type="compact"):
+    is_used = bool(workspace.options.get("doctor_migrates"))
+    with st.expander("Changed agents, tools or arguments", is_used, key="doctor_migration", type="compact"):
         _lines(workspace, ward)
 
 
@@ -343,6 +373,7 @@ def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, un
         problem("A file could not be read.", sentence)
     if not found.count("error") and not found.count("warning"):
         st.success("No problems found.", icon=":material/check:")
+    _usable(workspace, found.findings)
     if found.findings:
         _table(workspace, found)
     for sentence in found.skipped:

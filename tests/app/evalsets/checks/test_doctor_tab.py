@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -108,6 +109,29 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     while work.undo():
         save(work)
     assert eval_set.read_text() == text.replace('"add"', '"sum_up"')
+
+
+def test_a_line_that_migrates_a_refused_call_is_used_with_a_click(eval_set: Path) -> None:
+    """It goes to the lines that are there, where it is previewed."""
+    document = json.loads(eval_set.read_text())
+    (first, *_) = [call for call in _calls(document) if call["name"] == "add"]
+    name = next(iter(first["args"]))
+    first["args"]["other"] = first["args"].pop(name)
+    eval_set.write_text(json.dumps(document))
+    tab = opened(eval_set)
+    tab.fill("doctor_lines", "--rename-tool old=new").click(tab.key("doctor_use_0"))
+    assert tab.typed("doctor_lines").splitlines() == [
+        "--rename-tool old=new",
+        f"--rename-argument add.other={name}",
+    ]
+
+
+def _calls(part: Any) -> Iterator[dict[str, Any]]:
+    """Return all calls of a part of an eval set."""
+    if isinstance(part, dict) and {"name", "args"} <= part.keys():
+        yield part
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _calls(each)
 
 
 def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: Path) -> None:
