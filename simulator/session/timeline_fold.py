@@ -177,8 +177,14 @@ class Timeline:
             and not entry.scope
         )
 
+    def _end_of(self, call: ToolCall, place: int) -> int:
+        """Return the place of the last entry inside of a call; that of the call itself where nothing is."""
+        inside = f"{call.scope}>{call.call_id}>"
+        scopes = enumerate(f"{getattr(entry, 'scope', '')}>" for entry in self._current)
+        return max((at for at, scope in scopes if scope.startswith(inside)), default=place)
+
     def _with_responses(self, events: Iterable[JsonObject], number: int) -> list[HistoryEntry]:
-        """Set what ADK itself answered behind the calls that it answers."""
+        """Set what ADK itself answered behind the calls that it answers, and what happened inside of them."""
         answers: dict[str, list[HistoryEntry]] = {}
         for event in events:
             if event.get("author") == "user" or seals_a_stop(event):
@@ -193,11 +199,13 @@ class Timeline:
                         number, self._turn, at, response, asks=call_id in asked
                     )
                     answers.setdefault(str(call_id), []).append(answer)
-        shown: list[HistoryEntry] = []
-        for entry in self._current:
-            shown.append(entry)
-            if isinstance(entry, ToolCall):
-                shown += answers.pop(entry.call_id, [])
+        behind: dict[int, list[HistoryEntry]] = {}
+        for place, entry in enumerate(self._current):
+            if isinstance(entry, ToolCall) and entry.call_id in answers:
+                behind.setdefault(self._end_of(entry, place), []).extend(answers.pop(entry.call_id))
+        shown = [
+            each for place, entry in enumerate(self._current) for each in (entry, *behind.get(place, ()))
+        ]
         replied = max((i + 1 for i, each in enumerate(shown) if isinstance(each, UserReply)), default=0)
         left = [entry for late in answers.values() for entry in late]
         return shown[:replied] + left + shown[replied:] if left else shown

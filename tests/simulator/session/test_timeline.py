@@ -190,11 +190,14 @@ def test_a_tool_that_no_model_asked_for_is_shown_as_called() -> None:
     assert kinds(shown(asked(), model(call("c")), tool("c"))) == ["user_query", "tool_call", "tool_output"]
 
 
-def test_an_agent_that_was_let_run_shows_nothing_of_its_own() -> None:
+def test_what_an_agent_used_as_a_tool_answers_stands_behind_what_it_did() -> None:
     """What it answers is an event of ADK, which stands behind its call."""
     facts = (asked(), model(call("c", "helper")), agent_ran("c"))
     assert kinds(shown(*facts)) == ["user_query", "tool_call"]
     assert shown(*facts, live=[answers("c", {"result": 1})])[-1].result == {"result": 1}
+    inside = (said(content({"text": "bonjour"}), key="0/>c/m"), said(content(call("d")), key="0/>c/n"))
+    history = shown(*facts, *inside, live=[answers("c", {"result": "bonjour"})])
+    assert kinds(history) == ["user_query", "tool_call", "agent_message", "tool_call", "tool_output"]
 
 
 def test_what_adk_answers_is_shown_once_and_in_its_place() -> None:
