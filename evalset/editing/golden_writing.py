@@ -23,7 +23,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
 from evalset.editing.sidecars import open_beside
-from evalset.errors import EvalSetError
+from evalset.errors import CaseTakenError, EvalSetError
 from evalset.files.case_text import case_json
 from evalset.files.eval_names import unique_eval_id
 from evalset.files.set_writer import EvalSetWriter, WrittenCase
@@ -34,6 +34,7 @@ from evalset.recorded.golden_digests import value_digest
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state
 from evalset.recorded.recording_export import record, recorded_for
 from simulator.base.json_differences import ABSENT
+from simulator.base.near_names import near
 from simulator.base.state_scopes import lasting
 
 if TYPE_CHECKING:
@@ -270,7 +271,11 @@ def write_golden_trace(
         return WrittenCase(path=writer.path, eval_id=case.eval_id)
     if eval_id is None:
         case = case.model_copy(update={"eval_id": unique_eval_id(case.eval_id, writer.eval_ids())})
-    written = writer.write_eval_case(case)
+    try:
+        written = writer.write_eval_case(case)
+    except CaseTakenError as error:
+        error.add_note("write_golden_trace(..., replace=True) replaces it")
+        raise
     record(written.path, written.eval_id, session, facts, config.root_agent)
     return written
 
@@ -323,6 +328,8 @@ def replacing(
 def _replace(work: SetWork, case: EvalCase, recorded: RecordedCase | None, *, keep_edits: bool) -> Replacing:
     """Put a case in the place of the one with its id, with what was edited in that one."""
     key = case.eval_id
+    if key not in (ids := [row.eval_id for row in work.rows()]):
+        raise EditError(f"has no case {key!r}; {near(key, ids)}")
     held = work.held(key)
     kept = held.recorded.tolerances if held.recorded is not None else ()
     if recorded is not None:

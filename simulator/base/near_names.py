@@ -6,15 +6,31 @@ import difflib
 from collections.abc import Iterable
 
 _NAMES_SHOWN = 8
-_NAMES_COMPARED = 500
+_LONGEST_COMPARED, _CHARACTERS_COMPARED = 500, 60_000
 LONGEST_NAME = 60
+"""A longer name is shown up to here."""
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Return which names there are, those alike first; long names are like none."""
-    known = [known for known in names if isinstance(known, str) and len(known) <= LONGEST_NAME]
-    alike = difflib.get_close_matches(name[: LONGEST_NAME + 1], known[:_NAMES_COMPARED], n=3, cutoff=0.6)
+    """Return which names there are: those that begin like it, else those alike, else the first ones."""
+    known = [known for known in names if isinstance(known, str)]
+    compared, size = [], 0
+    for one in (one for one in known if len(one) <= _LONGEST_COMPARED):
+        size += len(one)
+        if size > _CHARACTERS_COMPARED:
+            break
+        compared.append(one)
+    begun = [one for one in known if name and one.startswith(name)]
+    alike = begun[:3] or difflib.get_close_matches(name[:_LONGEST_COMPARED], compared, n=3, cutoff=0.6)
     if alike:
         return "did you mean " + " or ".join(alike) + "?"
-    shown = ", ".join(known[:_NAMES_SHOWN]) + (", ..." if len(known) > _NAMES_SHOWN else "")
-    return f"available: {shown}" if known else "nothing is available"
+    shown = ", ".join(_short(one) for one in known[:_NAMES_SHOWN])
+    return (
+        f"available: {shown}{', ...' if len(known) > _NAMES_SHOWN else ''}"
+        if known
+        else "nothing is available"
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"

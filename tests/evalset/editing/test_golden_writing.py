@@ -19,6 +19,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import open_beside
+from evalset.errors import CaseTakenError, EvalSetError
 from evalset.files.eval_names import case_digest
 from evalset.recorded.recording import CaseNote
 from evalset.recorded.recording_export import recorded_for
@@ -81,6 +82,11 @@ def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path)
     assert one.conversation_scenario is None
     with pytest.raises(TypeError, match="needs eval_id"):
         write_golden_trace(desk(tmp_path, "lost"), path, replace=True)
+    with pytest.raises(CaseTakenError) as taken:
+        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="one")
+    assert "replace=True" in "".join(taken.value.__notes__)
+    with pytest.raises(EvalSetError, match="has no case 'oen'; did you mean one"):
+        write_golden_trace(desk(tmp_path, "lost"), path, eval_id="oen", replace=True)
 
 
 def repaired(path: Path, of: str, value: Any) -> dict[str, Any]:
