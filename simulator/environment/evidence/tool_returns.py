@@ -178,7 +178,7 @@ class _Reader:
         self._budget = StepBudget(STEPS)
         self._shares = True
         self._reached: Any = _NOT_ASKED
-        self._context = Context(None, _no_actions())
+        self._context = Context(None, _no_actions(None))
         self._has_context = code.takes_mapping or any(map(_is_context, all_parameters(self._takes)))
 
     @property
@@ -259,9 +259,8 @@ class _Reader:
         run.chances = self._chances
         run.reached = partial(self.reached, heap)
         session = heap.scopes.get(_SESSION)
-        self._context = Context(
-            self._state_now() if session is None else session.names[_STATE], _no_actions()
-        )
+        state = self._state_now() if session is None else session.names[_STATE]
+        self._context = Context(state, _no_actions(state))
         before: Mapping[str, Any] = {} if session is None else self._written(run)
         try:
             function, scope = self._function(run, heap)
@@ -295,7 +294,9 @@ class _Reader:
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
         """Return what the state holds; where that is not known any more, holes for what was written, and nothing where the function cannot reach it."""
-        state = self._context.state
+        state, delta = self._context.state, self._context.actions.fields.get("state_delta")
+        if delta is not state and type(delta) is dict and type(state) is dict:
+            state.update(delta)  # it was set as a whole
         if not self._has_context or type(state) is not dict:
             return {}
         if not run.holds(state):
@@ -397,9 +398,10 @@ def _is_still(state: JsonObject, key: Any, value: Any) -> bool:
         return False
 
 
-def _no_actions() -> ClassInstance:
-    """Return the `EventActions` of a call, of which nothing is set and nothing else is known."""
-    return ClassInstance(Class("EventActions", "plain", {}, NameScope({}, "")), {}, whole=False)
+def _no_actions(state: Any) -> ClassInstance:
+    """Return the `EventActions` of a call, of which nothing is set and nothing else is known; what is written into its `state_delta` stands in the state."""
+    fields = {"state_delta": state}
+    return ClassInstance(Class("EventActions", "plain", {}, NameScope({}, "")), fields, whole=False)
 
 
 def _is_context(parameter: ast.arg) -> bool:

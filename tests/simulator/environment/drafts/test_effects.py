@@ -24,6 +24,16 @@ def plain(item: str, tool_context) -> dict:
     tool_context.state["seen"] = True
     return {"item": item}
 
+def by_actions(item: str, tool_context) -> dict:
+    acts = tool_context.actions
+    acts.state_delta["user"] = item
+    acts.state_delta.update(seen=tool_context.state["user"])
+    return {"item": item}
+
+def whole(item: str, tool_context) -> dict:
+    tool_context.actions.state_delta = {"user": item}
+    return {"item": item}
+
 def raises(item: str, tool_context) -> dict:
     tool_context.state["tried"] = item
     raise ValueError("closed")
@@ -154,6 +164,8 @@ def call_of(name: str, state: dict[str, Any] | None = None, **more: Any) -> Draf
     ("name", "state", "expected"),
     [
         ("plain", {}, {"state_delta": {"kept": ["A"], "seen": True}}),
+        ("by_actions", {"known": 1}, {"state_delta": {"user": "A", "seen": "A"}}),
+        ("whole", {"known": 1}, {"state_delta": {"user": "A"}}),
         ("same", {"known": "A"}, {}),
         ("raises", {}, {"state_delta": {"tried": "A"}}),
         ("decides", {}, {"state_delta": {"open": True}, "actions": {"transfer_to_agent": "seller"}}),
