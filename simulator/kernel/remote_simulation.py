@@ -294,7 +294,9 @@ class RemoteSimulation(Commanding):
 
     def _append(self, fact: Fact, parent: int) -> None:
         if isinstance(fact, (TurnStarted, TurnEnded)):
-            self._events, self._answered = [], set()
+            self._events = []
+        if isinstance(fact, TurnStarted):  # at the end of a turn the word of what waits now is still to come
+            self._answered = set()
         if self._journal_or_none is None:
             self._opening.append(fact)
             return

@@ -395,22 +395,31 @@ def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config
 def test_a_call_whose_answer_has_come_waits_no_more(
     config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fact comes before the word of what waits now: who typed for the call in between would lose it. Undone, it waits again."""
+    """The fact, and the end of its turn, come before the word of what waits now: who typed for the call in between would lose it. Undone, it waits again."""
     simulation = begun(config)
     simulation.query("Hello", wait=PATIENCE)
     (request,) = simulation.pending
     seen: list[tuple[bool, bool]] = []
+    late: list[SessionDisplay] = []
     heard = simulation.heard
 
     def looked(message: Appended | HeadMoved | SessionDisplay) -> None:
+        if len(seen) == 1 and isinstance(message, SessionDisplay):
+            late.append(message)
+            return
         heard(message)
         view = simulation.view()
-        if isinstance(message, Appended) and message.fact.get("key") == request.key:
+        if not isinstance(message, Appended):
+            return
+        is_end = message.fact["kind"] == "turn_ended"
+        if is_end or message.fact.get("key") == request.key:
             seen.append((request in view.pending, view.busy))
+        for each in late if is_end else ():
+            heard(each)
 
     monkeypatch.setattr(simulation, "heard", looked)
     simulation.answer(request, said("Hi"), wait=PATIENCE)
-    assert seen == [(False, True)]
+    assert seen == [(False, True), (False, True)]
     simulation.undo(wait=PATIENCE)
     assert [each.key for each in simulation.pending] == [request.key]
 
