@@ -47,6 +47,7 @@ class CaseTakenError(EvalSetError):
 
     def __init__(self, path: Path, eval_id: str) -> None:
         super().__init__(path, f"already has a case with the eval id {eval_id!r}")
+        self.add_note("write_golden_trace(..., replace=True) replaces it")
 
 
 class ScenarioError(InputError):

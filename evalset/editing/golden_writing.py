@@ -23,7 +23,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
 from evalset.editing.sidecars import open_beside
-from evalset.errors import CaseTakenError, EvalSetError
+from evalset.errors import EvalSetError
 from evalset.files.case_text import case_json
 from evalset.files.eval_names import unique_eval_id
 from evalset.files.set_writer import EvalSetWriter, WrittenCase
@@ -271,11 +271,7 @@ def write_golden_trace(
         return WrittenCase(path=writer.path, eval_id=case.eval_id)
     if eval_id is None:
         case = case.model_copy(update={"eval_id": unique_eval_id(case.eval_id, writer.eval_ids())})
-    try:
-        written = writer.write_eval_case(case)
-    except CaseTakenError as error:
-        error.add_note("write_golden_trace(..., replace=True) replaces it")
-        raise
+    written = writer.write_eval_case(case)
     record(written.path, written.eval_id, session, facts, config.root_agent)
     return written
 
