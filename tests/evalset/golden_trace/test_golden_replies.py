@@ -105,9 +105,8 @@ def test_a_late_result_belongs_to_the_query_that_asked_for_it() -> None:
         told = outline(case, recording_of(sim))
         (caveat,) = [each for each in warnings(sim.session) if "after turn" in each]
     assert all(each in caveat for each in ("refund", "after turn 2", "turn 1", "arrived", "on its way"))
-    assert [len(turn.notes) for turn in told] == [2, 0]
-    assert "refund" in told[0].notes[0]
-    assert "It is on its way." in told[0].notes[1]
+    assert [len(turn.notes) for turn in told] == [1, 0]
+    assert all(words in told[0].notes[0] for words in ("refund", "It is on its way."))
     first, second = turns(case)
     assert answers(first) == [("refund", {"status": "pending"}), ("refund", {"status": "paid"})]
     assert {seen.id for seen in data(first).tool_responses} == {data(first).tool_uses[0].id}
