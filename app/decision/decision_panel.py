@@ -31,7 +31,7 @@ from app.decision.request_panel import (
     was_clicked,
 )
 from app.decision.tool_answer import NotReadyError, tool_inputs
-from app.decision.tool_panel import tool_decision
+from app.decision.tool_panel import call_arguments, tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.field_widgets import problem_line
 from app.forms.form_reading import incomplete, place_in_words
@@ -94,13 +94,14 @@ def _draw(
     """Draw the one thing that was chosen."""
     match thing:
         case ToolRequest():
+            with place():
+                answered_beside(view, thing)
+            places = call_arguments(thing)
             _ = thing.candidates  # the draft comes with them; looked at first, it would be made by itself
             tool = tool_inputs(drafts, thing, around.golden, around.tools)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes, first=tool.mode)
-            with place():
-                answered_beside(view, thing)
-            return tool_decision(tool, around, view.session.history)
+            return tool_decision(tool, places, around, view.session.history)
         case ModelRequest():
             turn = turn_inputs(drafts, thing)
             with head:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -47,6 +48,7 @@ from simulator.environment.drafts.blanks import is_guess
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import Failed, Outcome, Returned, ToolPlayer
+from simulator.seats.requests import ToolRequest
 from simulator.session.commands import AnswerRequest, FailCall, RunReal, SetPlayer
 from simulator.session.history import HistoryEntry
 
@@ -66,13 +68,34 @@ _LABELS = {
 }
 
 
+class CallPlaces(NamedTuple):
+    """Where more of a call is drawn whose arguments are shown already: above them, and in their line."""
+
+    above: DeltaGenerator
+    line: DeltaGenerator
+
+
+def call_arguments(request: ToolRequest) -> CallPlaces:
+    """Draw the arguments of a call, which a person reads while its draft is made."""
+    with place():
+        above = place()
+        line = st.container(horizontal=True, gap="xsmall", wrap=False, key="call_line")
+        with line.container(key="call_arguments"):
+            arguments(dict(request.arguments))
+    return CallPlaces(above, line)
+
+
 def tool_decision(
-    inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
+    inputs: ToolInputs,
+    places: CallPlaces,
+    around: Surroundings = NOTHING_AROUND,
+    history: Sequence[HistoryEntry] = (),
 ) -> Asked | None:
-    """Draw one tool call; return how it was answered, or what else was asked for.
+    """Draw one tool call below its arguments; return how it was answered, or what else was asked for.
 
     Args:
         inputs: The inputs of the call.
+        places: What belongs above and beside the arguments is drawn there.
         around: What is known of the session beside the call.
         history: What has happened, for what an answer contradicts.
     """
@@ -80,8 +103,7 @@ def tool_decision(
     lost = inputs.begin()
     if lost is not None:
         set_aside(inputs, lost)
-    with place():
-        other = _asked(inputs, around)
+    other = _asked(inputs, around, places)
     with place():
         at_once = _at_once(inputs, around)
     line = st.container(
@@ -131,18 +153,17 @@ def _inputs(inputs: ToolInputs, line: DeltaGenerator, *, tried: bool) -> None:
     state_inputs(inputs, tried=tried)
 
 
-def _asked(inputs: ToolInputs, around: Surroundings) -> SetPlayer | None:
-    """Draw what the agent wants of which tool, and why a person has to say it; return a change of who answers."""
+def _asked(inputs: ToolInputs, around: Surroundings, places: CallPlaces) -> SetPlayer | None:
+    """Draw which tool is called, and why a person has to answer; return a change of who answers."""
     request = inputs.request
-    line = heading(request.tool_name, *_badges(inputs))
-    with line:
-        changed = from_now_on(inputs.kept, request.tool_name, around)
-    if request.may_have_run:
-        may_have_run("tool")
-    why_mine(inputs, around)
-    with st.container(horizontal=True, gap="xsmall", wrap=False, key="call_line"):
-        with st.container(key="call_arguments"):
-            arguments(dict(request.arguments))
+    with places.above:
+        line = heading(request.tool_name, *_badges(inputs))
+        with line:
+            changed = from_now_on(inputs.kept, request.tool_name, around)
+        if request.may_have_run:
+            may_have_run("tool")
+        why_mine(inputs, around)
+    with places.line:
         what_else(inputs, around)
     return changed
 

@@ -119,7 +119,8 @@ def draw_session(live: LiveSession) -> None:
     keep_facts(live.simulation)
     scene = SessionContext(live, view, stamp_of(live, view.version))
     live.title = title(view.session) if view.session.history else ""
-    side()
+    if page_state.view() is not None:
+        side()
     match page_state.view():
         case "export":
             export_page(live, view)
@@ -165,6 +166,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
     with middle:
         decided = _decide(live, view)
         _act(live, None if was_done else decided)
+    side()
     with top:
         asked = header(view, live, has_branches=len(live.simulation.journal.tips()) > 1)
         _act(live, None if was_done else asked)
