@@ -17,7 +17,7 @@ from tests.harness.browser import PATIENCE_MS, STREAMLIT, Studio, chromium, stud
 from tests.harness.processes import free_port, quiet_environment, serve
 
 CLICKS = 11
-MOST_TIMES_PLAIN = 1.5
+MOST_TIMES_PLAIN = 1.3
 """So many times longer than a click on the plain page the median may be, to the next pause and back."""
 
 _AGENT = '''
