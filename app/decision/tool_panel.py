@@ -100,8 +100,7 @@ def tool_decision(
         history: What has happened, for what an answer contradicts.
     """
     kept = inputs.kept
-    lost = inputs.begin()
-    if lost is not None:
+    if (lost := inputs.begin()) is not None:
         set_aside(inputs, lost)
     other = _asked(inputs, around, places)
     with place():
@@ -109,9 +108,8 @@ def tool_decision(
     line = st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="style_line"
     )
-    source = line.container(key="draft_place")
     with place():
-        asked = draft_source(inputs, around.settings, source)
+        asked = draft_source(inputs, around.settings, line.container(key="draft_place"))
     tried = was_clicked(kept, "accept") or at_once
     with place():
         _inputs(inputs, line, tried=tried)

@@ -14,10 +14,11 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from simulator.store import locations, schema_versions
+from simulator.store import locations
 from simulator.store.database_names import shown_name
 from simulator.store.errors import StoreError, in_words
 from simulator.store.postgresql import Line, be_patient, postgresql_engine
+from simulator.store.schema_versions import STEPS, migrate
 
 _LOG = logging.getLogger(__name__)
 _BROUGHT_UP = (
@@ -53,7 +54,7 @@ class Database:
         self._writers = self._engine.execution_options(**{_WRITES: True})
         try:
             with self.writing() as connection:
-                before = schema_versions.migrate(connection)
+                before = migrate(connection)
         except StoreError:
             self.close()
             raise
@@ -63,7 +64,7 @@ class Database:
             _LOG.warning("The session database %s: %s", self.name, self.caution)
         if before is not None:
             # A warning, as it is written where nobody has set up a log too: an older studio opens it no more.
-            _LOG.warning(_BROUGHT_UP, self.name, before, len(schema_versions.STEPS) + 1)
+            _LOG.warning(_BROUGHT_UP, self.name, before, len(STEPS) + 1)
 
     def close(self) -> None:
         """Let go of all connections that nobody uses at the moment."""
