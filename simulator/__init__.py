@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
-    from simulator.session.earlier_data import earlier_data
+    from simulator.session.attached_files import earlier_data
     from simulator.session.history import (
         FinalResponse,
         HistoryEntry,
@@ -78,7 +78,7 @@ _HOMES = {
     "create_callback": "simulator.runtime.plugin",
     "create_plugin": "simulator.runtime.plugin",
     "demo_agent": "simulator.agents",
-    "earlier_data": "simulator.session.earlier_data",
+    "earlier_data": "simulator.session.attached_files",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",
     "returned": "simulator.seats.answers",

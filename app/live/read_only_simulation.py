@@ -119,7 +119,7 @@ class AtRest(ReadOnly):
     """
 
     def __init__(self, journal: StoredJournal, agent: Any) -> None:
-        from simulator.runtime.resting_journal import questions_to  # noqa: PLC0415 - importing ADK takes a second
+        from simulator.runtime.performing import questions_to  # noqa: PLC0415 - importing ADK takes a second
 
         self._journal = journal
         self._asked = questions_to(journal, agent)

@@ -15,8 +15,13 @@ from app.live.unsent_texts import UnsentTexts
 from app.server.owners import LOCAL
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
-from simulator.agents.agent_fingerprint import agent_fingerprint, changes, loaded_fingerprint
-from simulator.agents.renamed_agent import fitting_configs, under_earlier_name
+from simulator.agents.agent_fingerprint import (
+    agent_fingerprint,
+    changes,
+    fitting_configs,
+    loaded_fingerprint,
+    under_earlier_name,
+)
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.journal import Journal
 

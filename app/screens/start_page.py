@@ -47,9 +47,9 @@ from app.session import page_state
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import keep_unsent
 from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettingsError
+from simulator.agents.absent_packages import load_with_placeholders
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import interpreter_named
-from simulator.agents.placeholder_credentials import load_with_placeholders
 from simulator.base.secret_masking import error_words
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError

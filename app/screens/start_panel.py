@@ -29,8 +29,8 @@ from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_
 from evalset.cli.shell_lines import studio_line
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
+from simulator.agents.absent_packages import VARIABLE, placeholder_words
 from simulator.agents.agent_directory import AgentDirectory, said_together
-from simulator.agents.placeholder_credentials import VARIABLE, placeholder_words
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import LOAD_SECONDS

@@ -32,8 +32,8 @@ from evalset.recorded.recording_export import record, recorded_for
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
+from simulator.agents.absent_packages import placeholder_words
 from simulator.agents.agent_settings import interpreter_named
-from simulator.agents.placeholder_credentials import placeholder_words
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words

@@ -17,7 +17,7 @@ from evalset.cli.init_command import package_option
 from evalset.files.eval_names import base_name, snake_case
 from evalset.verify.criteria import Criteria
 from simulator.agents.agent_folder import agent_above
-from simulator.agents.project_folders import MARKS, project_folders
+from simulator.agents.agent_source import MARKS, project_folders
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 

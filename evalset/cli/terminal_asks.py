@@ -15,8 +15,7 @@ from simulator.base.validation_words import complaint
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.errors import ContradictionError
 from simulator.scripts import Waits
-from simulator.scripts.script import Place
-from simulator.scripts.script_lines import AgentMove, CodeMove, ToolMove
+from simulator.scripts.script import AgentMove, CodeMove, Place, ToolMove
 from simulator.scripts.script_text import asked_about
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest

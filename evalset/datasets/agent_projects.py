@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.project_folders import project_folders
+from simulator.agents.agent_source import project_folders
 from simulator.base.documents import read_document, read_file
 
 _MANIFEST = "agents-cli-manifest.yaml"

@@ -39,7 +39,7 @@ from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.scripts import Script, ScriptTurn
-from simulator.scripts.script_lines import AgentMove, Entry, Fails, ToolMove
+from simulator.scripts.script import AgentMove, Entry, Fails, ToolMove
 from simulator.session.fact_entries import calls_in
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 

@@ -39,7 +39,7 @@ from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.expressions import json_paths
 from simulator.runtime.adk.adk_private import all_below, is_steering
 from simulator.runtime.adk.codec import jsonable
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.turns.waiting_request import describe_tool
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 

@@ -17,7 +17,7 @@ from evalset.golden_trace.builder import ENDS_WITH_DATA
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.declared_tools import TRANSFER, steers
 from simulator.scripts import Script, ScriptTurn
-from simulator.scripts.script_lines import AgentMove, Entry, ScriptCall, ToolMove
+from simulator.scripts.script import AgentMove, Entry, ScriptCall, ToolMove
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _CONFIRMATION = "adk_request_confirmation"

@@ -21,7 +21,7 @@ from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
 from simulator.kernel.kernel_loader import KernelLoader
 
 if TYPE_CHECKING:
-    from simulator.agents.state_needs import StateNeeds
+    from simulator.agents.expected_input import StateNeeds
 
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
 _MOST_ADDED = 2

@@ -19,9 +19,9 @@ from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Deferred, Failed, Raised, Returned
-from simulator.runtime.turns.outcomes import as_response
+from simulator.runtime.turns.tool_effects import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
-from simulator.scripts.script_lines import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
+from simulator.scripts.script import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
 from simulator.session.adk_event_fields import parts_of
 from simulator.session.fact_entries import calls_in, message_responses
 from simulator.session.model import REQUEST_INPUT

@@ -10,7 +10,7 @@ from evalset.recorded.golden_digests import value_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.declared_tools import steers
-from simulator.runtime.turns.outcomes import as_tools_give
+from simulator.runtime.turns.tool_effects import as_tools_give
 from simulator.session.adk_event_fields import content_text, parts_of
 from simulator.session.fact_entries import calls_in, message_responses
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT

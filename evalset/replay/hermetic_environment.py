@@ -69,19 +69,17 @@ from simulator.runtime.adk.adk_private import (
     let_plugins_go_on,
     runs_agents,
 )
-from simulator.runtime.adk.allowed_hosts import UNLISTED, AllowedHosts
 from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent, seat_agents_elsewhere
 from simulator.runtime.adk.codec import event_json, jsonable, made_error
-from simulator.runtime.adk.earlier_services import give_earlier
+from simulator.runtime.adk.outside_work import UNLISTED, AllowedHosts
 from simulator.runtime.adk.tool_guards import with_set
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
+from simulator.runtime.adk.watched_services import give_earlier
 from simulator.runtime.knowledge.tool_shapes import described, shape_of
-from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
+from simulator.runtime.plugin.adk_plugin import failed_unseen, watched
 from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
-from simulator.runtime.plugin.session_play import EnvironmentCall
-from simulator.runtime.plugin.watched_run import failed_unseen, watched
-from simulator.runtime.turns.outcomes import as_tools_give
-from simulator.runtime.turns.tool_effects import repeated
+from simulator.runtime.plugin.session_play import EnvironmentCall, SessionName, Sessions
+from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 MOST_SESSIONS = 10_000

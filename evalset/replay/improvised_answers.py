@@ -14,9 +14,9 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Provenance
-from simulator.runtime.plugin.plugin_dispatcher import PluginAnswering
+from simulator.runtime.plugin.call_claims import PluginAnswering
 from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
-from simulator.runtime.turns.outcomes import as_response
+from simulator.runtime.turns.tool_effects import as_response
 from simulator.session.environment_state import SessionEnvironment
 
 _AT_ONCE = 0.001

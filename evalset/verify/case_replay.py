@@ -44,8 +44,7 @@ from evalset.verify.errors import PLAY_RECORDED
 from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.absent_packages import AbsentPackageError, absent_words
-from simulator.agents.lacking_variables import lacks_credentials
-from simulator.agents.load_advice import absent_package
+from simulator.agents.load_advice import absent_package, lacks_credentials
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting

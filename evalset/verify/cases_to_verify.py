@@ -49,7 +49,7 @@ from simulator.agents import (
 )
 from simulator.agents.absent_packages import does_without
 from simulator.agents.agent_folder import agent_above
-from simulator.agents.project_folders import project_folders
+from simulator.agents.agent_source import project_folders
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonSizeError
 

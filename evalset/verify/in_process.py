@@ -31,11 +31,10 @@ from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.absent_packages import absent_words, without_absent_packages
-from simulator.agents.placeholder_credentials import placeholder_words
+from simulator.agents.absent_packages import absent_words, placeholder_words, without_absent_packages
 from simulator.base.garbage_pauses import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
-from simulator.runtime.adk.allowed_hosts import asked_what_there_is
+from simulator.runtime.adk.outside_work import asked_what_there_is
 from simulator.runtime.adk.private_network import (
     REAL_MODELS,
     NetworkNeededError,

@@ -16,14 +16,13 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
-from simulator.agents.agent_folder import AgentFolder, listed_as
+from simulator.agents.agent_folder import IMPORTS, AgentFolder, listed_as
 from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.agent_source import source_digest
 from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
-from simulator.agents.module_table import IMPORTS
 from simulator.base.near_names import near
 
 Source: TypeAlias = Literal["folder", "file", "demo"]

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import ModuleType
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_folder import on_its_ground, placeholders_of
+from simulator.agents.agent_folder import IMPORTS, on_its_ground, placeholders_of, prepare
 from simulator.agents.load_failure import AgentLoadError
-from simulator.agents.module_table import IMPORTS, prepare
 
 LIST_NAME = "AGENTS"
 

@@ -1,4 +1,4 @@
-"""A small model that decides by code from its `LlmRequest`: no network, no key, no chance.
+"""A small model that decides by code: it reads an `LlmRequest` as a conversation and a tool's answer in whatever shape; no network, no key, no chance.
 
 A demo agent's thought is a generator. It yields the calls that it wants answered, gets their answers back, and
 returns what the agent says. The model starts the thought anew at each request and feeds it the answers that the
@@ -7,8 +7,13 @@ request already holds, so all that it knows is what a real model would see.
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from google.adk.models import BaseLlm, LlmCapabilities
@@ -16,8 +21,301 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.agents.demo_answer import Answer
-from simulator.agents.demo_request import AnsweredDemoCall, DemoCall, Talk
+from simulator.session.adk_event_fields import is_of_other_agent, quoted_step
+
+NOT_FOUND = 404
+TOO_MANY_REQUESTS = 429
+SERVER_ERRORS = range(500, 600)
+
+_BUSY_WORDS = ("unavailable", "timeout", "timed out", "try again", "overloaded", "temporar", "deadline")
+_MISSING_WORDS = ("not found", "no such", "does not exist", "unknown ", "no order", "no record")
+_ERROR_STATUSES = ("error", "failed", "failure")
+_QUOTE_LENGTH = 160
+
+
+@dataclass(frozen=True)
+class ToolFailure:
+    """The failure of a tool: a code where there is one, and its words."""
+
+    code: int | str | None
+    words: str
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the same call may work a moment later."""
+        if isinstance(self.code, int):
+            return self.code == TOO_MANY_REQUESTS or self.code in SERVER_ERRORS
+        return any(word in self._text for word in _BUSY_WORDS)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the thing that was asked for does not exist."""
+        if isinstance(self.code, int):
+            return self.code == NOT_FOUND
+        return any(word in self._text for word in _MISSING_WORDS)
+
+    @property
+    def _text(self) -> str:
+        return f"{self.code or ''} {self.words}".lower()
+
+    def __str__(self) -> str:
+        code = "" if self.code is None else f"{self.code}: "
+        return f"{code}{self.words}" if self.words else code.rstrip(": ") or "no reason given"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answered; `response` is the dict of ADK's `FunctionResponse`."""
+
+    response: Mapping[str, Any]
+
+    @property
+    def value(self) -> Any:
+        """What the tool returned: ADK wraps everything but a dict as `{"result": value}`."""
+        return self.response["result"] if self.response.keys() == {"result"} else dict(self.response)
+
+    @property
+    def failure(self) -> ToolFailure | None:
+        """The error that the answer reports, in one of the forms that tools use."""
+        return _failure(self.value)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in the answer."""
+        return self.value in (None, "", {}, [])
+
+    def record(self, *wrappers: str, **wanted: str) -> dict[str, Any]:
+        """Find the one record that the answer is about, or an empty dict.
+
+        Args:
+            *wrappers: Keys under which a tool may have put the record.
+            **wanted: A field and the value that picks the record out of a list; with none that fits, the first.
+        """
+        return _record(self.value, wrappers, wanted)
+
+    def records(self, *wrappers: str) -> list[dict[str, Any]]:
+        """Find the records of the answer: a list of dicts, or one under one of the keys `wrappers`."""
+        value = self.value
+        if isinstance(value, dict):
+            value = next((value[key] for key in wrappers if isinstance(value.get(key), list)), [])
+        return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+    def __str__(self) -> str:
+        return quoted(self.value)
+
+
+def number(value: object) -> float | None:
+    """Read a number, also out of a text such as "49.90 EUR"; None where there is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    if isinstance(value, str):
+        match = re.search(r"-?\d{1,15}(?:\.\d{1,6})?", value.replace(",", ""))
+        if match is None:
+            return None
+        value = match.group()
+    try:
+        result = round(float(value), 2)
+    except OverflowError:
+        return None
+    return result if math.isfinite(result) else None
+
+
+def pick_number(record: Mapping[str, Any], *names: str) -> float | None:
+    """Return the first of the fields that holds a number."""
+    return next((found for name in names if (found := number(record.get(name))) is not None), None)
+
+
+def pick_text(record: Mapping[str, Any], *names: str, default: str = "") -> str:
+    """Return the first of the fields that holds a text, or a whole number written out; cut at a length to quote."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value.strip():
+            return shortened(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return shortened(str(value)) if abs(value) < 10**18 else default
+    return default
+
+
+def money(amount: float, currency: str) -> str:
+    """Write an amount with its currency, as in "49.90 EUR"."""
+    return f"{amount:.2f} {currency}".strip()
+
+
+def shortened(text: str) -> str:
+    """Put a text on one line, cut where it is too long to quote."""
+    line = " ".join(text.split())
+    return line if len(line) <= _QUOTE_LENGTH else f"{line[:_QUOTE_LENGTH]}..."
+
+
+def quoted(value: object) -> str:
+    """Write any JSON value so that it can stand in a sentence."""
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def listed(items: Iterable[str]) -> str:
+    """Join words as a person does: "a, b and c"."""
+    words = list(items)
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+def _failure(value: object) -> ToolFailure | None:
+    if not isinstance(value, dict):
+        return None
+    error = value.get("error")
+    if isinstance(error, dict):
+        code = error.get("code", error.get("status"))
+        return ToolFailure(_code(code), pick_text(error, "message", "details", default=quoted(error)))
+    words = pick_text(value, "error_message", "error", "message", "detail")
+    if value.get("error_code") is not None or value.get("error_message") or error:
+        return ToolFailure(_code(value.get("error_code")), words or quoted(value))
+    if str(value.get("status")).lower() in _ERROR_STATUSES:
+        return ToolFailure(_code(value.get("code")), words or quoted(value))
+    return None
+
+
+def _code(value: object) -> int | str | None:
+    if isinstance(value, str) and re.fullmatch(r"\d{1,4}", value.strip(), re.ASCII):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return None
+    return shortened(value) if isinstance(value, str) else value
+
+
+def _record(value: object, wrappers: tuple[str, ...], wanted: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(value, list):
+        records = [item for item in value if isinstance(item, dict)]
+        fitting = (item for item in records if any(item.get(key) == wanted[key] for key in wanted))
+        return next(fitting, records[0] if records else {})
+    if not isinstance(value, dict):
+        return {}
+    for key in wrappers:
+        if isinstance(value.get(key), (dict, list)):
+            return _record(value[key], wrappers, wanted)
+    return value
+
+
+@dataclass(frozen=True)
+class DemoCall:
+    """A tool call: what the model wants to know or to do, and what it says along with it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    spoken: str = field(default="", compare=False)
+
+    def part(self) -> types.Part:
+        """Return the part of google-genai's `Content` that makes this call."""
+        return types.Part(function_call=types.FunctionCall(name=self.tool, args=dict(self.arguments)))
+
+
+def call(tool: str, **arguments: Any) -> DemoCall:
+    """Write a call as it reads in Python: `call("find_order", order_id="A-1001")`."""
+    return DemoCall(tool, arguments)
+
+
+@dataclass(frozen=True)
+class AnsweredDemoCall:
+    """A call of this agent, and its answer."""
+
+    call: DemoCall
+    answer: Answer
+
+
+@dataclass
+class DemoTurn:
+    """One message of the user, and what came after it.
+
+    Attributes:
+        said: The user's words.
+        answered: This agent's calls that have their answers, in order.
+        replied: This agent's own texts.
+        others_called: The tools that other agents called, by name.
+        steps: How often this agent has spoken or called.
+    """
+
+    said: str
+    answered: list[AnsweredDemoCall] = field(default_factory=list)
+    replied: list[str] = field(default_factory=list)
+    others_called: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The conversation so far, as one agent sees it; the last turn is the one to go on with."""
+
+    turns: tuple[DemoTurn, ...]
+    tools: frozenset[str]
+
+    @classmethod
+    def read(cls, request: LlmRequest) -> Talk:
+        """Read what ADK put into a request; a request with no words of a user is one empty turn."""
+        turns = _read_turns(request.contents)
+        return cls(turns=tuple(turns) or (DemoTurn(said=""),), tools=frozenset(request.tools_dict))
+
+    @property
+    def turn(self) -> DemoTurn:
+        """The turn in progress."""
+        return self.turns[-1]
+
+    @property
+    def said(self) -> str:
+        """The user's latest words."""
+        return self.turn.said
+
+    @cached_property
+    def said_before(self) -> tuple[str, ...]:
+        """The user's words of the turns before, latest first."""
+        return tuple(turn.said for turn in reversed(self.turns[:-1]))
+
+    @property
+    def last_reply(self) -> str:
+        """What this agent said last, in a turn before this one."""
+        return next((turn.replied[-1] for turn in reversed(self.turns[:-1]) if turn.replied), "")
+
+
+def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
+    turns: list[DemoTurn] = []
+    waiting: list[types.FunctionCall] = []
+    for content in contents:
+        parts = content.parts or []
+        if content.role == "user" and (words := _words_of_user(parts)):
+            turns.append(DemoTurn(said=words))
+        if not turns:
+            turns.append(DemoTurn(said=""))
+        turn = turns[-1]
+        turn.others_called.extend(_called_by_others(parts))
+        turn.steps += content.role == "model"
+        for part in parts:
+            if content.role == "model" and part.text and not part.thought:
+                turn.replied.append(part.text)
+            if part.function_call:
+                waiting.append(part.function_call)
+            if part.function_response:
+                turn.answered.append(_answered(part.function_response, waiting))
+    return turns
+
+
+def _words_of_user(parts: list[types.Part]) -> str:
+    texts = [part.text for part in parts if part.text and not part.thought]
+    if is_of_other_agent(texts):
+        return ""
+    return "\n".join(texts).strip()
+
+
+def _called_by_others(parts: list[types.Part]) -> Iterator[str]:
+    texts = [part.text for part in parts if part.text]
+    found = (quoted_step(text) for text in texts) if is_of_other_agent(texts) else ()
+    yield from (step.tool for step in found if step is not None and step.is_call)
+
+
+def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> AnsweredDemoCall:
+    """Pair a response with its call: by id where ADK left the ids in, else the oldest of the same name."""
+    fitting = [one for one in waiting if one.id == response.id and one.name == response.name]
+    origin = fitting[0] if fitting else types.FunctionCall(name=response.name)
+    if fitting:
+        waiting.remove(origin)
+    return AnsweredDemoCall(DemoCall(origin.name or "", origin.args or {}), Answer(response.response or {}))
+
 
 MAX_STEPS = 12
 """A turn with more steps than this ends with an apology, whatever the answers were."""

@@ -21,13 +21,13 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import ELSEWHERE, runs_elsewhere
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import source_of
-from simulator.agents.state_needs import StateNeeds
+from simulator.agents.expected_input import StateNeeds
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.adk_private import children_of, has_own_code, is_steering, node_of, runs_agents
 from simulator.runtime.knowledge.instruction_state import state_needs
 from simulator.runtime.models.reachability import unreachable_models
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.turns.waiting_request import describe_tool
 from simulator.seats.requests import ToolDeclaration
 
 

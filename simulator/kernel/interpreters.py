@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from simulator.agents.agent_source import MARKS, is_workspace, project_folders
 from simulator.agents.load_advice import OLDEST_ADK
-from simulator.agents.project_folders import MARKS, is_workspace, project_folders
 from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.user_data import data_folder, made_folder
 

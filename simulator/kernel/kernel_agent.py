@@ -8,8 +8,7 @@ from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import remember_fingerprint
-from simulator.agents.expected_input import UnfitMessageError
-from simulator.agents.state_needs import StateNeeds
+from simulator.agents.expected_input import StateNeeds, UnfitMessageError
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
 from simulator.kernel.kernel import KernelError, RefusedError

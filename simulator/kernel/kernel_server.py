@@ -21,8 +21,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_fingerprint import called
 from simulator.agents.expected_input import check_message
-from simulator.agents.renamed_agent import called
 from simulator.base.json_values import JsonObject
 from simulator.base.masked_log import masked_log
 from simulator.base.model_settings import server_settings_in

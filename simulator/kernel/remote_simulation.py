@@ -26,8 +26,8 @@ from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
 from simulator.kernel.refused_commands import read_error
 from simulator.runtime.commanding import Commanding, SimulationView, UserView
 from simulator.runtime.errors import ReplayDivergence, SimulationError
-from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.performing import check_reachable, gives, step_to
+from simulator.runtime.session_engine import AgentBehind
 from simulator.runtime.turns.undo_targets import redone, undone
 from simulator.seats.requests import Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession

@@ -430,7 +430,7 @@ class SimulatedEnvironment:
 
         A function stands for its name, its docstring and its signature; its body is never run.
         """
-        from simulator.runtime.turns.request_views import declared_from  # noqa: PLC0415 - ADK's import takes a second
+        from simulator.runtime.turns.waiting_request import declared_from  # noqa: PLC0415 - ADK's import takes a second
 
         self._simulation.send(commands.DeclareTools(tools=tuple(map(declared_from, tools))))
 

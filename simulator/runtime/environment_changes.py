@@ -31,7 +31,7 @@ from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.session_engine import Engine
-from simulator.runtime.turns.request_views import declared_from
+from simulator.runtime.turns.waiting_request import declared_from
 
 
 def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> EnvironmentSettings:

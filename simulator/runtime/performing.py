@@ -1,22 +1,25 @@
-"""Carries out the commands of a session, and answers the questions that are asked of it. On the loop's thread."""
+"""Carries out the commands of a session, and answers the questions that are asked of it; of one that nobody plays here, from its journal alone."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
 from simulator.base.json_values import JsonObject, same
+from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_trials import Trial
+from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.invariants import InvariantStatus, check_invariant, standing
 from simulator.facts import Provenance, RulesChanged, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import (
-    draft_requests,
     environment_changes,
     simulation_commands,
     tool_requests,
@@ -24,14 +27,58 @@ from simulator.runtime import (
     user_seat,
 )
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.knowledge.knowledge import LiveKnowledge
+from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
-from simulator.runtime.models import connection_analysis
-from simulator.runtime.models.model_evidence import source_for_model
+from simulator.runtime.models import environment_model
+from simulator.runtime.models.environment_model import source_for_model
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.undo_targets import redo_target, undo_target
 from simulator.seats.requests import ModelRequest
 from simulator.session import commands
 from simulator.session.commands import Command, Question
+
+
+def questions_to(journal: Journal, agent: Any) -> Callable[[Question], Any]:
+    """Return what answers a question about the environment of a session that is not played here.
+
+    Args:
+        journal: The session's; it may grow.
+        agent: The ADK agent, for the tools that stand in it.
+    """
+    tools = ToolShapes(agent)
+
+    def shapes() -> Mapping[str, ToolShape]:
+        return tools.known({}, journal.fold.environment.declared)
+
+    known: Any = _Known(
+        journal, LiveKnowledge(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes
+    )
+    lock = Lock()
+
+    def asked(question: Question) -> Any:
+        with lock:
+            return look(known, question)
+
+    return asked
+
+
+@dataclass(frozen=True)
+class _Modelling:
+    """No model is at work."""
+
+    progress: str = ""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What of an engine says what is known."""
+
+    journal: Journal
+    knowledge: LiveKnowledge
+    modelling: _Modelling
+    tool_codes: Callable[[], Mapping[str, FunctionSource]]
+
 
 _Does: TypeAlias = Callable[[Engine, Any], Any]
 
@@ -181,9 +228,9 @@ _DOES: Mapping[type[Command], _Does] = {
     commands.AnswerRequest: _answer,
     commands.RunReal: lambda engine, asked: simulation_commands.run_real(engine, asked.key),
     commands.FailCall: simulation_commands.inject,
-    commands.AskForDraft: lambda engine, asked: draft_requests.ask_for_draft(engine, asked.key),
-    commands.StopDrafting: lambda engine, asked: draft_requests.stop_drafting(engine, asked.key),
-    commands.DrawAgain: lambda engine, asked: draft_requests.draw_again(engine, asked.key),
+    commands.AskForDraft: lambda engine, asked: tool_requests.ask_for_draft(engine, asked.key),
+    commands.StopDrafting: lambda engine, asked: tool_requests.stop_drafting(engine, asked.key),
+    commands.DrawAgain: lambda engine, asked: tool_requests.draw_again(engine, asked.key),
     commands.SetPlayer: lambda engine, asked: simulation_commands.change_seat(
         engine, asked.seat, asked.target, asked.player
     ),
@@ -206,8 +253,8 @@ _DOES: Mapping[type[Command], _Does] = {
     ),
     commands.DeclareTools: lambda engine, asked: environment_changes.declare(engine, asked.tools),
     commands.UseModel: _use_model,
-    commands.AnalyseConnections: lambda engine, _: connection_analysis.begin(engine.modelling, engine),
-    commands.StopAnalysing: lambda engine, _: connection_analysis.stop(engine.modelling),
+    commands.AnalyseConnections: lambda engine, _: environment_model.begin(engine.modelling, engine),
+    commands.StopAnalysing: lambda engine, _: environment_model.stop(engine.modelling),
 }
 
 

@@ -1,4 +1,4 @@
-"""Runs one session on the loop's thread: from the journal to ADK's runner and back.
+"""Runs one session on the loop's thread: from the journal to ADK's runner and back, and from the facts with which it begins.
 
 The journal is all that lasts. Whatever a person does becomes a fact in it, and the engine brings ADK to where its
 head is. There is one way there, `open`, for the next turn, for a session that is resumed, an undo and a branch:
@@ -22,29 +22,39 @@ stopped has ended.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import weakref
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any
 
+from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.runners import Runner
+from google.adk.sessions import Session
+from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.json_values import copied
+from simulator.agents.environment_data import environment_data_of
+from simulator.base.json_values import JsonObject, copied
 from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
     EVERY,
     AgentRan,
+    AgentSelected,
     Answered,
     Fact,
     RaisedError,
+    RulesChanged,
+    SeatChanged,
+    SessionOpened,
     ToolAnswered,
     TurnEnded,
     TurnStarted,
@@ -53,25 +63,21 @@ from simulator.journal import Journal
 from simulator.runtime.adk.adk_check import check_adk
 from simulator.runtime.adk.adk_private import set_random_provider
 from simulator.runtime.adk.boundaries import ModelCall, ToolBoundaryCall, install
+from simulator.runtime.adk.cancellation import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.adk.codec import jsonable, survives_json, written_error
 from simulator.runtime.adk.run_config import run_config
-from simulator.runtime.adk.stub_functions import PlayedTool
-from simulator.runtime.adk.task_cancellation import PATIENCE_WITH_CANCELLATION, cancelled, end_of
-from simulator.runtime.adk.tool_guards import all_refused
+from simulator.runtime.adk.tool_guards import PlayedTool, all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
-from simulator.runtime.adk.watched_memory import WatchedMemory
-from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedSessions
+from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedMemory, WatchedSessions
 from simulator.runtime.answering.dispatcher import SessionAnswering
 from simulator.runtime.answering.live_pipeline import LiveDrafting, LivePipeline, LiveRules
 from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
-from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
+from simulator.runtime.knowledge.knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.environment_model import Modelling
-from simulator.runtime.turns.agent_tool_rules import firing_of, is_set_for
-from simulator.runtime.turns.fired_rules import Firing
-from simulator.runtime.turns.session_watch import SessionWatch
-from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.turn_setup import (
+from simulator.runtime.models.reachability import default_seats
+from simulator.runtime.turns.fired_rules import Firing, firing_of, is_set_for
+from simulator.runtime.turns.replay_release import (
     guarded_app,
     is_as_answered,
     left_out,
@@ -80,11 +86,54 @@ from simulator.runtime.turns.turn_setup import (
     rules_at_rest,
     turn_in_progress,
 )
+from simulator.runtime.turns.turn import SessionWatch, TurnRun
 from simulator.runtime.turns.undo_targets import may_have_run
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.runtime.user_player import UserAtWork, let_speak, look, still
 from simulator.session import Seats
-from simulator.session.call_counts import Counts
+from simulator.session.fold import Counts
+from simulator.session.model import SimulationSession
+
+
+def opening_facts(
+    config: SimulatedAgentConfig,
+    header: Mapping[str, str],
+    begins: Mapping[str, Any],
+    seats: Seats | None,
+    rules: Iterable[InjectionRule],
+    *,
+    now: float,
+) -> Iterator[Fact]:
+    """Yield them, in their order.
+
+    Args:
+        config: The agent.
+        header: The session's id, ADK's user and the seed, by the names of `SessionOpened`.
+        begins: What ADK's session holds at first, by the names of `AgentSelected`.
+        seats: Who plays; by default each agent's own model if it can be reached, else a person.
+        rules: The injection rules that are in force.
+        now: The time, in seconds since the epoch.
+
+    Raises:
+        EnvironmentDataError: The environment data that the agent brings along cannot be used.
+    """
+    yield SessionOpened(at=now, **header)
+    yield AgentSelected(
+        at=now,
+        agent_name=config.name,
+        app_name=config.app_name,
+        environment_data=environment_data_of(config),
+        **begins,
+    )
+    # A person answers the tools anyway: the journal need not say so.
+    seats = Seats(agents=default_seats(config).agents) if seats is None else seats
+    for target, agent_player in seats.agents.items():
+        yield SeatChanged(at=now, seat="agent", target=target, player=agent_player)
+    for target, tool_player in seats.tools.items():
+        yield SeatChanged(at=now, seat="tool", target=target, player=tool_player)
+    if in_force := tuple(rules):
+        yield RulesChanged(at=now, rules=in_force)
+
 
 _PATIENCE_WITH_STOP = 0.05
 
@@ -464,3 +513,40 @@ class Engine:
             run.let_threads_go()
         await cancelled(task)
         await cancelled(agent)  # which the one before ends, but if it has not begun itself
+
+
+class AgentBehind:
+    """What stands behind one view of a session.
+
+    Args:
+        config: The configuration that the session was opened with.
+        events: ADK's events of the turn in progress, in JSON, up to that view.
+    """
+
+    def __init__(self, config: SimulatedAgentConfig, events: tuple[JsonObject, ...]) -> None:
+        self.agent_config = config
+        self._events = events
+        self._tools: list[BaseTool] | None = None
+
+    def tools(self) -> list[BaseTool]:
+        """Return the tools of the root agent, asked once; those of a tool set that cannot be reached are missing."""
+        agent = self.agent_config.root_agent
+        if self._tools is None and isinstance(agent, LlmAgent):
+            # In a thread of its own: the caller may be on a loop.
+            with ThreadPoolExecutor(1) as apart:
+                context = contextvars.copy_context()
+                self._tools = apart.submit(context.run, asyncio.run, agent.canonical_tools()).result()
+        return list(self._tools or ())
+
+    def adk_session(self, session: SimulationSession) -> Session:
+        """Return ADK's session: the events of all turns, and the state after them."""
+        ended = [event for turn in session.turns for event in turn.events]
+        events = [Event.model_validate(copied(event)) for event in (*ended, *self._events)]
+        return Session(
+            id=session.session_id,
+            app_name=session.app_name,
+            user_id=session.user_id,
+            state=copied(session.current_state),
+            events=events,
+            last_update_time=events[-1].timestamp if events else session.start_timestamp,
+        )

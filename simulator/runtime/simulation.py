@@ -17,12 +17,11 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.journal import Journal
 from simulator.runtime import performing, simulation_commands
-from simulator.runtime.adk.earlier_services import checked_earlier
 from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.adk.watched_services import checked_earlier
 from simulator.runtime.commanding import Commanding, SimulationView
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.opening_facts import opening_facts
-from simulator.runtime.session_engine import Engine
+from simulator.runtime.session_engine import Engine, opening_facts
 from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
 from simulator.runtime.user_seat import user_view
 from simulator.seats.requests import Request

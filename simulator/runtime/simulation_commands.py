@@ -16,15 +16,12 @@ from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffec
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.live_agent import AgentBehind
-from simulator.runtime.session_engine import Engine
+from simulator.runtime.session_engine import AgentBehind, Engine
 from simulator.runtime.tool_requests import KnowledgeSnapshot, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.turns.answer_facts import provenance_of
-from simulator.runtime.turns.outcomes import as_response, outcome_of
-from simulator.runtime.turns.request_views import declared_tools, model_request
-from simulator.runtime.turns.tool_effects import checked_actions
-from simulator.runtime.turns.waiting_request import WaitingRequest
+from simulator.runtime.turns.tool_effects import as_response, checked_actions, outcome_of
+from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, model_request
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import OpenCall, SimulationSession

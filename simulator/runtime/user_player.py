@@ -23,13 +23,11 @@ from simulator.facts import (
     UserSeated,
     UserStatus,
 )
+from simulator.runtime.adk.cancellation import TimeIsUpError, apart, cancelled
 from simulator.runtime.adk.codec import whole, whole_text
-from simulator.runtime.adk.task_cancellation import cancelled
 from simulator.runtime.errors import SimulationError, ends_the_work
-from simulator.runtime.models.abandonable_task import TimeIsUpError, apart
 from simulator.runtime.models.json_client import Timeouts
-from simulator.runtime.models.model_requests import ModelUnavailableError, own_model
-from simulator.runtime.models.model_responses import ModelFailure, failure_of
+from simulator.runtime.models.model_requests import ModelFailure, ModelUnavailableError, failure_of, own_model
 from simulator.session import IllegalFactError
 from simulator.session.user_fold import UserSeat
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.scripts.line_matching import Leftover
     from simulator.scripts.script import Script, ScriptTurn
-    from simulator.scripts.script_at_work import ScriptAtWork, ScriptProgress
     from simulator.scripts.script_player import Asks, Played, ScriptPlay, ScriptStep
     from simulator.scripts.script_player import ScriptStep as Step
     from simulator.scripts.script_text import (
@@ -27,7 +26,14 @@ if TYPE_CHECKING:
         words_of,
         write_script,
     )
-    from simulator.scripts.scripted_session import ScriptedSession, of_now, open_for_script, play_script
+    from simulator.scripts.scripted_session import (
+        ScriptAtWork,
+        ScriptedSession,
+        ScriptProgress,
+        of_now,
+        open_for_script,
+        play_script,
+    )
     from simulator.scripts.session_script import move_of, script_of
 
 _HOMES = {
@@ -35,10 +41,10 @@ _HOMES = {
     "Leftover": "simulator.scripts.line_matching",
     "Played": "simulator.scripts.script_player",
     "Script": "simulator.scripts.script",
-    "ScriptAtWork": "simulator.scripts.script_at_work",
+    "ScriptAtWork": "simulator.scripts.scripted_session",
     "ScriptError": "simulator.scripts.script_text",
     "ScriptPlay": "simulator.scripts.script_player",
-    "ScriptProgress": "simulator.scripts.script_at_work",
+    "ScriptProgress": "simulator.scripts.scripted_session",
     "ScriptStep": "simulator.scripts.script_player",
     "ScriptText": "simulator.scripts.script_text",
     "ScriptTurn": "simulator.scripts.script",

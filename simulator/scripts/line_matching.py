@@ -21,16 +21,17 @@ from simulator.facts import (
     SeatChanged,
     ToolAnswered,
 )
-from simulator.scripts.script import Place, Script
-from simulator.scripts.script_lines import (
+from simulator.scripts.script import (
     CHANGES,
     SHAPING,
     AgentMove,
     Change,
     CodeMove,
     EnvironmentChange,
+    Place,
     PlayerChange,
     RulesChange,
+    Script,
     ToolMove,
     answers_any_tool,
 )

@@ -11,9 +11,8 @@ from simulator.environment.declared_tools import TRANSFER
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Fact, ModelAnswered, ToolAnswered, TurnStarted
-from simulator.scripts.script import Script, ScriptTurn
-from simulator.scripts.script_lines import AgentMove, ToolMove
-from simulator.scripts.users_turn import MisplacedError, open_call
+from simulator.scripts.script import AgentMove, Script, ScriptTurn, ToolMove
+from simulator.scripts.script_player import MisplacedError, open_call
 from simulator.session.adk_event_fields import parts_of
 from simulator.session.model import OpenCall
 

@@ -1,30 +1,164 @@
-"""Plays a script in a session that is open: says what the user says, and answers each request with the line that fits it."""
+"""Plays a script in a session that is open: says what the user says, answers each request with the line that fits it, and changes what it says."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import canonical
 from simulator.branches.failed_turn import failed_step
+from simulator.environment.environment_facts import (
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    RecordingGiven,
+    StateCleared,
+    ToolsDeclared,
+    WorldEdited,
+)
+from simulator.environment.injection.injection import EVERY_TOOL
 from simulator.environment.schema.schema_checks import misfit_calls
-from simulator.facts import Fact, ToolAnswered, TurnStarted
+from simulator.facts import EVERY, AgentPlayer, Fact, ToolAnswered, ToolPlayer, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
+from simulator.runtime.models.reachability import default_seats
 from simulator.scripts.line_matching import BY_SCRIPT, Leftover, Lines, Taken
-from simulator.scripts.script import Otherwise, Place, Script, ScriptTurn
-from simulator.scripts.script_changes import change
-from simulator.scripts.script_lines import AgentMove, CodeMove, ToolMove
-from simulator.scripts.script_seats import fallback
-from simulator.scripts.script_text import Waits, is_left_unasked, waits_for, waits_for_user
-from simulator.scripts.users_turn import MisplacedError, open_call
+from simulator.scripts.script import (
+    AgentMove,
+    Change,
+    CodeMove,
+    EnvironmentChange,
+    Otherwise,
+    Place,
+    PlayerChange,
+    RulesChange,
+    Script,
+    ScriptTurn,
+    Shaping,
+    ToolMove,
+)
+from simulator.scripts.script_text import Waits, asked_about, is_left_unasked, waits_for, waits_for_user
 from simulator.seats.answers import CodeAnswer, returned
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
-from simulator.session import SimulationSession
+from simulator.session import OpenCall, Seats, SimulationSession
+
+
+def change(simulation: Simulation, asked: Change) -> None:
+    """Make a change.
+
+    Raises:
+        SimulationError: It does not fit the session.
+    """
+    match asked:
+        case RulesChange():
+            simulation.set_rules(asked.rules)
+        case PlayerChange():
+            player: Any = asked.player
+            simulation.set_player(asked.seat, player, asked.target)
+        case EnvironmentChange():
+            _shape(simulation, asked.environment)
+        case never:
+            assert_never(never)
+
+
+def _shape(simulation: Simulation, asked: Shaping) -> None:
+    environment = simulation.environment
+    match asked:
+        case EnvironmentChanged():
+            environment.change(asked.settings)
+        case EnvironmentDataGiven():
+            environment.give_data(asked.text)
+        case WorldEdited():
+            environment.edit(*asked.changes)
+        case StateCleared():
+            environment.clear_state(asked.state_key)
+        case RecordingGiven():
+            environment.give_recording(asked.name, asked.calls)
+        case ToolsDeclared():
+            environment.declare(*asked.tools)
+        case never:
+            assert_never(never)
+
+
+def answered_tools(script: Script) -> frozenset[str]:
+    """Return the tools that the script has answers for, `*` where it answers any."""
+    entries = [*script.environment, *(entry for _, entry in script.entries_of_turns())]
+    return frozenset(entry.tool for entry in entries if isinstance(entry, ToolMove))
+
+
+def fallback(script: Script, tool: str) -> ToolPlayer:
+    """Return who answers a tool where the script has no answer; a person where nobody was named."""
+    return script.players.get(tool) or script.players.get(EVERY_TOOL, "person")
+
+
+def seats_of(script: Script, config: SimulatedAgentConfig) -> Seats:
+    """Return the seats from the start; the script sits in a person's place."""
+    answered = answered_tools(script)
+    if EVERY_TOOL in answered:
+        return Seats(agents=_agents(script, config), tools={EVERY: "person"})
+    tools: dict[str, ToolPlayer] = {EVERY: "person", **script.players}
+    return Seats(agents=_agents(script, config), tools=tools | dict.fromkeys(answered, "person"))
+
+
+def _agents(script: Script, config: SimulatedAgentConfig) -> dict[str, AgentPlayer]:
+    agent = script.agent
+    if isinstance(agent, str):
+        return {EVERY: agent}
+    if isinstance(agent, tuple):
+        return {EVERY: "person"}
+    usual = default_seats(config).agents
+    if isinstance(agent, dict):
+        own: dict[str, AgentPlayer] = {
+            name: player if isinstance(player, str) else "person" for name, player in agent.items()
+        }
+        return own if EVERY in own else usual | own
+    moving = {entry.agent or EVERY for _, entry in script.entries_of_turns() if isinstance(entry, AgentMove)}
+    return usual | dict.fromkeys(sorted(moving), "person")
+
+
+class MisplacedError(ValueError):
+    """Nothing waits for what the user says; the text names what does."""
+
+
+def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
+    """Return the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
+
+    Raises:
+        MisplacedError: None fits.
+    """
+    waiting = sorted(calls, key=lambda call: call.answered)
+    found = [call for call in waiting if _fits(turn, call)]
+    if not found:
+        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "none"
+        asks = f"with the question {turn.question!r}" if turn.question else ""
+        named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
+        wanted = " of ".join(filter(None, (turn.speaks, " ".join(filter(None, named)))))
+        raise MisplacedError(f"no open call matches {wanted}; open calls: {there}")
+    return found[0]
+
+
+def _called(call: OpenCall) -> str:
+    """Name an open call: by its id, and by its question where it asks one."""
+    message = call.arguments.get("message")
+    asks = f": {message!r} of the node {call.node}" if isinstance(message, str) and message else ""
+    return f"{call.call_id}{asks}"
+
+
+def _fits(turn: ScriptTurn, call: OpenCall) -> bool:
+    if turn.call_id and turn.call_id != call.call_id:
+        return False
+    if turn.speaks == "confirm" and not call.is_confirmation:
+        return False
+    if turn.node and turn.node != call.node:
+        return False
+    if turn.question and turn.question != call.arguments.get("message"):
+        return False
+    return not turn.tool or turn.tool in {call.tool_name, asked_about(call)}
+
 
 _PATIENCE = 1.0
 """How many seconds a turn that is to be stopped may take for each step."""

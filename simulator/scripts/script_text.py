@@ -13,7 +13,7 @@ from simulator.base.documents import DocumentError, Located, line_of, read_docum
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, place_words
 from simulator.base.validation_words import InputError, complaint, flaws, validated
-from simulator.scripts import script, script_lines
+from simulator.scripts import script
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolDeclaration
 from simulator.session import OpenCall
@@ -98,7 +98,7 @@ def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:
 _NAMES = sorted(
     {
         name
-        for module in (script_lines, script)
+        for module in (script,)
         for model in vars(module).values()
         if isinstance(model, type) and issubclass(model, BaseModel)
         for name in model.model_fields

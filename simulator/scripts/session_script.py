@@ -27,8 +27,7 @@ from simulator.facts import (
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.adk.adk_private import MADE_CALL_ID
-from simulator.scripts.script import Script, ScriptTurn
-from simulator.scripts.script_lines import (
+from simulator.scripts.script import (
     SHAPING,
     AgentMove,
     Change,
@@ -37,10 +36,12 @@ from simulator.scripts.script_lines import (
     EnvironmentChange,
     Fails,
     RulesChange,
+    Script,
+    ScriptTurn,
     ToolMove,
 )
+from simulator.scripts.script_player import MisplacedError, open_call
 from simulator.scripts.script_text import ScriptError, asked_about
-from simulator.scripts.users_turn import MisplacedError, open_call
 from simulator.seats.answers import raised
 from simulator.session import OpenCall, SessionFold
 from simulator.session.adk_event_fields import parts_of

@@ -1,4 +1,4 @@
-"""Files in a message: google-genai's parts with `inline_data`, in JSON. Pure."""
+"""Files: in a message, as google-genai's parts with `inline_data` in JSON, and those that a session begins with. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
+from simulator.facts import EarlierData, SavedArtifact
 
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _ANY_TYPE = "application/octet-stream"
@@ -89,3 +90,25 @@ def check_sizes(files: Iterable[tuple[str, int]]) -> int:
                 f"{name or 'file'}: {size / _MB:,.1f} MB. Files that are attached together can have {most // _MB} MB."
             )
     return taken
+
+
+def earlier_data(artifacts: Mapping[str, Any] | None = None, memory: Iterable[Any] = ()) -> EarlierData:
+    """Return the artifacts and the memory that a session begins with, for `Simulation.open`.
+
+    Args:
+        artifacts: The files by their names, as ADK's artifact service knows them: text, bytes, or google-genai's `Part`, also in JSON.
+        memory: What ADK's memory service finds: texts, or ADK's events in JSON, as `{"author": "user", "content": {"parts": [{"text": "..."}]}}`.
+    """
+    saved = (
+        SavedArtifact(filename=name, part=_part(name, file), version=0)
+        for name, file in (artifacts or {}).items()
+    )
+    return EarlierData(artifacts=tuple(saved), memory=tuple(memory))
+
+
+def _part(name: str, file: Any) -> Any:
+    if isinstance(file, str):
+        return {"text": file}
+    if isinstance(file, bytes):
+        return file_part(name, "", file)
+    return file.model_dump(mode="json", exclude_none=True) if hasattr(file, "model_dump") else file

@@ -1,4 +1,4 @@
-"""Adds facts up to a session: what is legal next, and what everything so far amounts to.
+"""Adds facts up to a session: what is legal next, what was counted, and what everything so far amounts to.
 
 `SessionFold` is given one fact after the other, in the order of the journal. `check` says whether a fact may come next, and changes nothing;
 `take` adds it. What a fact does to the session stands in one method for each kind (`_start`, `_sit`, `_answer_by_tool` and so on), and nowhere else. A fold never runs backwards: after an
@@ -47,11 +47,41 @@ from simulator.facts import (
 )
 from simulator.session import fact_entries
 from simulator.session.adk_event_fields import final_event, final_output, open_calls, state_after
-from simulator.session.call_counts import Counts
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
 from simulator.session.timeline_fold import Timeline
 from simulator.session.user_fold import UserSeat
+
+
+class Counts:
+    """How often each rule has drawn, counted and fired, and each tool was called, by rule id and by tool name."""
+
+    __slots__ = ("calls", "counted", "drawn", "fired")
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.drawn: Counter[str] = Counter()
+        self.counted: Counter[str] = Counter()
+        self.fired: Counter[str] = Counter()
+
+    def forked(self) -> Counts:
+        """Return counts of their own that stand where these stand."""
+        twin = Counts()
+        twin.calls, twin.drawn = self.calls.copy(), self.drawn.copy()
+        twin.counted, twin.fired = self.counted.copy(), self.fired.copy()
+        return twin
+
+    def take(self, fact: ToolAnswered | AgentRan) -> None:
+        """Count one more answered call."""
+        self.calls[fact.tool_name] += 1
+        by = fact.provenance
+        if by.counted:
+            self.counted.update(by.counted)
+        if by.drawn:
+            self.drawn.update(by.drawn)
+        if by.fired:
+            self.fired.update(by.fired)
+
 
 _AGENT_PLAYERS = frozenset(get_args(AgentPlayer))
 _TOOL_PLAYERS = frozenset(get_args(ToolPlayer))

@@ -1,6 +1,6 @@
 """The store of sessions: journals, drafts and a library, in SQLite or PostgreSQL.
 
-`journal_store` is the way in. What it calls durable is on the disk. A change of the tables is a step in `schema_versions`.
+`journal_store` is the way in. What it calls durable is on the disk. A change of the tables is a step in `database`.
 """
 
 from simulator.store.database_tables import Place
@@ -11,12 +11,11 @@ from simulator.store.errors import (
     StoreError,
     UnknownSessionError,
 )
-from simulator.store.journal_store import JournalStore
+from simulator.store.journal_store import JournalStore, StoredJournal
 from simulator.store.leases import LEASE_SECONDS, RENEW_SECONDS, Standing
 from simulator.store.locations import default_path, file_of
 from simulator.store.session_files import read_session
-from simulator.store.session_records import SessionRecord
-from simulator.store.stored_journal import StoredJournal
+from simulator.store.session_rows import SessionRecord
 
 __all__ = [
     "LEASE_SECONDS",

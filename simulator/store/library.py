@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, insert, literal, select, update
 
 from simulator.facts import SessionOpened
-from simulator.store import fact_rows
+from simulator.store import session_rows
 from simulator.store.database import Database
 from simulator.store.database_tables import DRAFTS, FACTS, SESSIONS
 from simulator.store.errors import BrokenJournalError, UnknownSessionError
-from simulator.store.session_records import SessionRecord, is_id, plain, record_of_row, row_of_record, words
+from simulator.store.session_rows import SessionRecord, is_id, plain, record_of_row, row_of_record, words
 
 
 class Library:
@@ -209,9 +209,9 @@ def _open_as(connection: Connection, session_id: str) -> None:
     opened = (FACTS.c.session_id == session_id) & (FACTS.c.kind == "session_opened")
     for number, body in connection.execute(select(FACTS.c.number, FACTS.c.body).where(opened)).all():
         try:
-            fact = fact_rows.read(body)
+            fact = session_rows.read(body)
         except ValueError as error:
             raise BrokenJournalError(session_id, number, str(error)) from error
         if isinstance(fact, SessionOpened):
-            text = fact_rows.written(fact.model_copy(update={"session_id": session_id}))
+            text = session_rows.written(fact.model_copy(update={"session_id": session_id}))
             connection.execute(update(FACTS).where(opened, FACTS.c.number == number).values(body=text))

@@ -10,8 +10,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from simulator.base.user_data import data_folder, made_folder, narrow_file
-from simulator.store.database_names import looks_like_address
-from simulator.store.errors import StoreError
+from simulator.store.errors import StoreError, looks_like_address
 
 FILE_NAME = "sessions.db"
 _NO_URL = (

@@ -15,7 +15,7 @@ from simulator.base.validation_words import flaws, validated
 from simulator.facts import SessionOpened
 from simulator.journal import Journal, JournalError
 from simulator.store.errors import StoreError
-from simulator.store.session_records import SessionRecord
+from simulator.store.session_rows import SessionRecord
 
 FORMAT = "golden-trace-studio/session"
 VERSION = 1

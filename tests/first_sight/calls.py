@@ -22,7 +22,7 @@ from google.adk.tools.tool_context import ToolContext
 from simulator.base.python_source import parsed
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.runtime.adk.source_text import project_of, source_of_file
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.turns.waiting_request import describe_tool
 from simulator.seats.requests import ToolDeclaration
 from tests.first_sight.arguments import Function
 

@@ -1,4 +1,4 @@
-"""Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them.
+"""Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them; a plugin that runs before every other seats what the walk at loading could not reach.
 
 `install` goes through all that can be reached from an agent or a graph. A model and a code executor are exchanged for
 a copy whose class is made of their own, with one method of ours, which holds whatever somebody set on the object itself. A tool
@@ -18,6 +18,9 @@ An agent that another program runs (`seat_agents_elsewhere`) is asked as a whole
 An agent that is used as a tool runs where it was called, in a scope of its own. Its models and tools have seats
 themselves, so it is put to the turn only where a rule or a player was set for it by its name. What ADK makes anew for
 each request (the tools of tool sets, agents in nested runners) is seated when a model is shown it.
+
+Fails closed: a tool that comes to a call unseated (made at run time, resumed, in a graph) is seated here, before
+ADK can run it.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
@@ -55,6 +59,7 @@ from simulator.runtime.adk.adk_private import (
     ToolSeat,
     children_of,
     has_own_code,
+    invocation_of,
     is_steering,
     let_codes_stay_here,
     let_known_answers_be_quick,
@@ -66,10 +71,9 @@ from simulator.runtime.adk.adk_private import (
     with_plugins,
     with_summarizing_model,
 )
-from simulator.runtime.adk.allowed_hosts import unlisted_words
 from simulator.runtime.adk.event_loop import StudioLoop
-from simulator.runtime.adk.stub_functions import AnswersItself, is_only_declared
-from simulator.runtime.adk.tool_guards import let_run
+from simulator.runtime.adk.outside_work import unlisted_words
+from simulator.runtime.adk.tool_guards import AnswersItself, is_only_declared, let_run
 from simulator.runtime.adk.turn_context import (
     CURRENT_TURN,
     GUARD_NAME,
@@ -563,3 +567,35 @@ def _seat_toolset(toolset: BaseToolset) -> None:
 
     setattr(toolset, _SEATED_SELF, toolset)
     setattr(toolset, "get_tools", get_tools)  # noqa: B010 - a plain assignment is no override to the type checker
+
+
+class GuardPlugin(BasePlugin):
+    """Seats agents and tools right before they work, in a turn of a simulation; changes nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(GUARD_NAME)
+
+    async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
+        """Seat an agent that was made at run time."""
+        if CURRENT_TURN.get() is not None and isinstance(agent, LlmAgent):
+            seat_agent(agent)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Note where in the turn the model is called."""
+        invocation = invocation_of(callback_context)
+        isolation = getattr(invocation, "isolation_scope", None) or ""
+        PLACE.set(f"{invocation.branch or ''}~{isolation}~{callback_context.node_path}")
+        if CURRENT_TURN.get() is not None and isinstance(invocation.agent, LlmAgent):
+            seat_agent(invocation.agent)
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> None:
+        """Seat a tool that no model request has shown."""
+        if (turn := CURRENT_TURN.get()) is None or is_seated(tool):
+            return
+        if is_steering(tool):
+            turn.note_steering(tool.name)
+        seat_tool(tool)

@@ -4,7 +4,7 @@ What connects without Python's sockets (gRPC, UDP, child processes, threads that
 a Linux network namespace before it loads an agent. Every address is its own there, so that a connection is refused at once, and a packet
 socket takes down which ones were tried. The loopback interface is its own too: what the agent starts itself, such as an MCP server, is reached there.
 
-What Python's guard (`allowed_hosts`) lets through goes to the machine's network by a broker: a process of a few lines outside of the
+What Python's guard (`outside_work`) lets through goes to the machine's network by a broker: a process of a few lines outside of the
 namespace, which makes sockets and looks up names. Sockets of files (`AF_UNIX`) are those of the machine.
 """
 

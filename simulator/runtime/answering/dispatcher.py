@@ -40,7 +40,7 @@ from simulator.facts import (
 )
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import jsonable, response_json, written_error
-from simulator.runtime.adk.stub_functions import is_only_declared
+from simulator.runtime.adk.tool_guards import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
 from simulator.runtime.answering.pipeline import AuthoredAnswer, refused

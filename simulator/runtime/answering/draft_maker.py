@@ -27,9 +27,8 @@ from simulator.facts import Outcome
 from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.models.environment_model import asked_call
-from simulator.runtime.models.model_evidence import model_evidence
-from simulator.runtime.turns.outcomes import outcome_of
+from simulator.runtime.models.environment_model import asked_call, model_evidence
+from simulator.runtime.turns.tool_effects import outcome_of
 from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 

@@ -13,19 +13,14 @@ from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.pipeline import AuthoredAnswer, Pipeline, authored
-from simulator.runtime.answering.rule_gate import RuleGate
-from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.knowledge.live_knowledge import LiveKnowledge
-from simulator.runtime.models.connection_analysis import begin_if_due
-from simulator.runtime.models.environment_model import Modelling
+from simulator.runtime.answering.pipeline import AuthoredAnswer, Pipeline, RuleGate, authored
+from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge
+from simulator.runtime.models.environment_model import Generation, Modelling, begin_if_due
 from simulator.runtime.models.json_client import RequestProgress
-from simulator.runtime.models.model_generator import Generation
-from simulator.runtime.turns.outcomes import as_response
-from simulator.runtime.turns.request_views import describe_tool, held_to
 from simulator.runtime.turns.session_port import SessionPort
+from simulator.runtime.turns.tool_effects import as_response
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import WaitingRequest
+from simulator.runtime.turns.waiting_request import WaitingRequest, describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 
 GENERATORS = frozenset({"offline", "model", "recorded", "auto"})

@@ -13,9 +13,9 @@ from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.world.connections import ToolShape
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of, runs_agents
-from simulator.runtime.adk.stub_functions import AnswersItself
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.adk.tool_guards import AnswersItself
+from simulator.runtime.turns.waiting_request import describe_tool
 
 
 class ToolShapes:

@@ -19,21 +19,19 @@ from simulator.base.secret_masking import redacted, secrets_of
 from simulator.environment.prompts.json_extraction import ReadAnswer, read_answer
 from simulator.environment.prompts.provider_schemas import AnswerSchema
 from simulator.environment.prompts.tool_prompt import repair_prompt
-from simulator.runtime.models.abandonable_task import TimeIsUpError, apart
+from simulator.runtime.adk.cancellation import TimeIsUpError, apart
 from simulator.runtime.models.model_requests import (
-    ModelUnavailableError,
-    RequestFeatures,
-    asking,
-    own_model,
-    with_less,
-)
-from simulator.runtime.models.model_responses import (
     CUT_OFF,
     Heard,
     ModelFailure,
+    ModelUnavailableError,
+    RequestFeatures,
     Tokens,
+    asking,
     failure_of,
     heard_from,
+    own_model,
+    with_less,
 )
 
 What: TypeAlias = Literal["asked", "repair", "retry"]

@@ -14,9 +14,13 @@ from google.genai import types
 
 from simulator.environment.prompts.connection_prompts import shapes_digest
 from simulator.environment.world.connections import Connections, ToolShape
+from simulator.runtime.models.environment_model import (
+    Generation,
+    ModelConnections,
+    connection_analysis,
+    generate,
+)
 from simulator.runtime.models.json_client import RequestProgress
-from simulator.runtime.models.model_connections import ModelConnections, connection_analysis
-from simulator.runtime.models.model_generator import Generation, generate
 from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
 
 _LOG = logging.getLogger(__name__)

@@ -20,19 +20,23 @@ from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
-from simulator.runtime.adk.stub_functions import AnswersItself, has_body
+from simulator.runtime.adk.tool_guards import AnswersItself, has_body
 from simulator.runtime.answering.pipeline import AuthoredAnswer
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
-from simulator.runtime.plugin.adk_sessions import Sessions, real_invocation_of
-from simulator.runtime.plugin.call_claims import Claiming, all_real
+from simulator.runtime.plugin.call_claims import BROKEN, LEFT, Claiming, PluginAnswering, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
-from simulator.runtime.plugin.plugin_dispatcher import BROKEN, LEFT, PluginAnswering
-from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay, SharedDraws
-from simulator.runtime.turns.agent_tool_rules import cannot_answer
-from simulator.runtime.turns.outcomes import as_tools_give
-from simulator.runtime.turns.tool_effects import repeated
+from simulator.runtime.plugin.session_play import (
+    AnsweredCall,
+    EnvironmentCall,
+    SessionPlay,
+    Sessions,
+    SharedDraws,
+    real_invocation_of,
+)
+from simulator.runtime.turns.fired_rules import cannot_answer
+from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.session.environment_state import SessionEnvironment
 
 MOST_SESSIONS = 1_000

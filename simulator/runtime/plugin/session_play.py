@@ -1,15 +1,18 @@
-"""Keeps what the environment of one ADK session has counted, drawn and learnt, however many calls come at once."""
+"""Keeps what the environment of each ADK session has counted, drawn and learnt, however many calls come at once, as long as the session is in use."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import uuid
-from collections import Counter
+import weakref
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.frozen_value import Value
@@ -22,16 +25,135 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
+from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.rule_gate import RuleGate
+from simulator.runtime.answering.pipeline import RuleGate
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.turns.fired_rules import Firing
-from simulator.runtime.turns.outcomes import as_response
-from simulator.runtime.turns.request_views import describe_tool, held_to
+from simulator.runtime.turns.tool_effects import as_response
+from simulator.runtime.turns.waiting_request import describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment
+
+KeptT = TypeVar("KeptT")
+
+
+class SessionName(NamedTuple):
+    """What names a session in its service."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+
+
+BY_HAND = SessionName("", "", "")
+"""Of calls that no session makes, as those of a test."""
+
+
+class Sessions(Generic[KeptT]):
+    """Something of its own for each session. Of one service, those used longest ago make room beyond `most`.
+
+    What was used last stays in any case. Two services may know sessions of the same name; what was kept for a service goes with it. Threads may use it at once.
+    """
+
+    def __init__(self, make: Callable[[], KeptT], most: int) -> None:
+        self._make, self._most = make, most
+        self._lock = threading.Lock()
+        self._shelves: dict[int, tuple[Any, OrderedDict[SessionName, KeptT]]] = {}
+        self._last: tuple[SessionName, KeptT] | None = None
+
+    def of(self, context: Any) -> KeptT:
+        """Return what is kept for the session of a context; what is no context of ADK's shares one."""
+        return self.kept(*_place(context))
+
+    def kept(self, service: Any, name: SessionName) -> KeptT:
+        """Return what is kept for a session of a service, by its name."""
+        with self._lock:
+            kept = self._shelf(service)
+            if name not in kept:
+                kept[name] = self._make()
+                if len(kept) > self._most:
+                    kept.popitem(last=False)
+            kept.move_to_end(name)
+            found = kept[name]
+            self._last = name, found
+            return found
+
+    def put(self, context: Any, value: KeptT) -> None:
+        """Keep something else for the session of a context."""
+        self.of(context)
+        service, name = _place(context)
+        with self._lock:
+            self._shelf(service)[name] = value
+            self._last = name, value
+
+    def _shelf(self, service: Any) -> OrderedDict[SessionName, KeptT]:
+        number = id(service)
+        if number not in self._shelves:
+            kept: OrderedDict[SessionName, KeptT] = OrderedDict()
+            self._shelves[number] = (self._held(service, number), kept)
+        return self._shelves[number][1]
+
+    def _held(self, service: Any, number: int) -> Any:
+        """Hold a service so that its place is not another's; weakly, where it lets itself be held so."""
+        shelves = self._shelves
+        try:
+            return weakref.ref(service, lambda _: shelves.pop(number, None))
+        except TypeError:
+            return service
+
+    def find(self, session: Session | str | None) -> KeptT | None:
+        """Return what is kept for a session, by itself or by its id; for None, that of the session used last."""
+        last = self._last
+        if session is None:
+            return last[1] if last else None
+        if last and _is(last[0], session):
+            return last[1]
+        found = [kept for name, kept in self._all() if _is(name, session)]
+        return found[-1] if found else None
+
+    def forget(self, session: Session | str) -> None:
+        """Let go of what is kept for a session."""
+        with self._lock:
+            if self._last and _is(self._last[0], session):
+                self._last = None
+            for _, kept in list(self._shelves.values()):
+                for name in [name for name in kept if _is(name, session)]:
+                    del kept[name]
+
+    def all(self) -> tuple[KeptT, ...]:
+        """Return all that is kept."""
+        return tuple(kept for _, kept in self._all())
+
+    def _all(self) -> Iterator[tuple[SessionName, KeptT]]:
+        with self._lock:
+            return iter([pair for _, kept in list(self._shelves.values()) for pair in kept.items()])
+
+
+def real_invocation_of(context: Any) -> InvocationContext | None:
+    """Return ADK's invocation behind a context; None for what stands for one in a test."""
+    try:
+        invocation = invocation_of(context)
+    except AttributeError:
+        return None
+    return invocation if isinstance(invocation, InvocationContext) else None
+
+
+def _place(context: Any) -> tuple[Any, SessionName]:
+    invocation = real_invocation_of(context)
+    session = getattr(invocation, "session", None)
+    if invocation is None or not isinstance(session, Session):
+        return None, BY_HAND
+    return invocation.session_service, SessionName(session.app_name, session.user_id, session.id)
+
+
+def _is(name: SessionName, session: Session | str) -> bool:
+    if isinstance(session, str):
+        return name.session_id == session
+    return name == (session.app_name, session.user_id, session.id)
+
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)

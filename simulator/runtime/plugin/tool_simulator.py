@@ -24,7 +24,7 @@ from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.environment.world.tool_settings import DefaultToolResponse, ToolSettings, schema_of
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.declarations import response_schema_of
-from simulator.runtime.adk.stub_functions import AnswersItself
+from simulator.runtime.adk.tool_guards import AnswersItself
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
 from simulator.runtime.plugin.session_play import AnsweredCall
 

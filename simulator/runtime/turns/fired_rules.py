@@ -1,9 +1,15 @@
-"""Does what the injection rules say that fired for one tool call: how long it takes, what it answers, what is changed."""
+"""Does what the injection rules say that fired for one call: how long it takes, what it answers, what is changed; also of a call that runs an agent.
+
+An agent that is used as a tool runs by itself, with its own seats, until a rule or a player is set for the tool by its name. Then its
+calls are requests like those of any other tool: a rule or a player answers, or lets the agent run, which is a fact (`AgentRan`).
+What was set counts as of the answer that was released last, so that a re-execution decides the same.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -12,14 +18,22 @@ from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
 from simulator.environment.injection.realized_effects import Answering, answered, latency_of
 from simulator.environment.injection.rule_draws import DrawStreams
-from simulator.environment.injection.rule_effects import (
-    OF_A_RESPONSE,
-    DistortEffect,
-    LoseEffect,
-    RaiseEffect,
-)
+from simulator.environment.injection.rule_effects import OF_A_RESPONSE, DistortEffect, LoseEffect, RaiseEffect
 from simulator.environment.injection.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
-from simulator.facts import Failed, Outcome, Provenance, Raised, Returned
+from simulator.facts import (
+    AgentRan,
+    Answered,
+    Fact,
+    Failed,
+    Outcome,
+    Provenance,
+    Raised,
+    Returned,
+    RulesChanged,
+    SeatChanged,
+    ToolAnswered,
+    TurnStarted,
+)
 from simulator.runtime.adk.codec import SimulatedToolError, made_error
 from simulator.seats.answers import raised
 
@@ -232,3 +246,61 @@ def _lost(effect: LoseEffect) -> Outcome:
     if effect.way == "raise":
         return raised("TimeoutError", effect.message).outcome
     return Failed(error_code=effect.error_code, error_message=effect.message)
+
+
+Path = Iterable[tuple[int, Fact]]
+
+
+def is_set_for(path: Path, tool_name: str, released: int | None) -> bool:
+    """Return whether a rule or a player was set for a tool by its name.
+
+    Args:
+        path: The facts with their numbers.
+        tool_name: The tool.
+        released: The number of the answer that counts; -1 for the start of the turn, None for the last answer.
+    """
+    by_rule = by_player = found = False
+    for number, fact in path:
+        if released is not None and number > released >= 0:
+            break
+        if isinstance(fact, RulesChanged):
+            by_rule = any(rule.tool_name == tool_name for rule in fact.rules)
+        elif isinstance(fact, SeatChanged):
+            by_player = by_player or (fact.seat == "tool" and fact.target == tool_name)
+        elif isinstance(fact, TurnStarted) or (isinstance(fact, Answered) and released != -1):
+            found = by_rule or by_player
+    return found
+
+
+def firing_of(path: Path, ran: AgentRan, seed: str) -> Firing:
+    """Return what the rules that fired for a call do to its agent's answer; nothing where they only took time."""
+    rules: tuple[InjectionRule, ...] = ()
+    fired: Counter[str] = Counter()
+    for _, fact in path:
+        if isinstance(fact, RulesChanged):
+            rules = fact.rules
+        elif isinstance(fact, AgentRan | ToolAnswered):
+            if (fact.turn, fact.key) == (ran.turn, ran.key):
+                break
+            fired.update(fact.provenance.fired)
+    changing = tuple(
+        rule
+        for rule in rules
+        if rule.rule_id in ran.provenance.fired and isinstance(rule.effect, DistortEffect | LoseEffect)
+    )
+    if not changing:
+        return NOTHING_FIRED
+    return Firing(
+        modifiers=changing,
+        before={rule.rule_id: fired[rule.rule_id] for rule in changing},
+        seed=seed,
+        words={"tool": ran.tool_name, "agent": ran.agent},
+    )
+
+
+def cannot_answer(rule_id: str, tool_name: str) -> str:
+    """Return why a rule for a tool that steers ADK's flow is silent."""
+    return (
+        f"the rule {rule_id!r} cannot answer {tool_name}: ADK runs this tool itself. "
+        "Use the rule for another tool, or for an agent that is used as a tool"
+    )

@@ -9,7 +9,7 @@ from simulator.facts import AgentRan, Answered, Fact, ToolAnswered
 from simulator.runtime.turns.fired_rules import Firing
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.session import Seats
-from simulator.session.call_counts import Counts
+from simulator.session.fold import Counts
 
 
 class SessionPort(Protocol):

@@ -1,4 +1,4 @@
-"""One turn in progress: takes requests from the boundaries and releases their answers in the journal's order.
+"""One turn in progress: takes requests from the boundaries and releases their answers in the journal's order; says which tools are real in it, and fails by name.
 
 Everything that the agent asks comes here: of its models, its tools and its code executors, which `adk.boundaries` has
 seated. Each request has a key, made of the turn, the place in the agent and a count, which is the same in every
@@ -24,11 +24,13 @@ import collections
 import contextlib
 import contextvars
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import Runner
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
@@ -44,8 +46,8 @@ from simulator.facts import (
     ToolAnswered,
     TurnStarted,
 )
-from simulator.runtime.adk.adk_private import is_graph_tool
-from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.adk_private import Run, going_on, is_graph_tool, runner_with
+from simulator.runtime.adk.boundaries import CodeCall, GuardPlugin, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import (
     chained,
     event_json,
@@ -56,18 +58,83 @@ from simulator.runtime.adk.codec import (
     with_ids,
     written_error,
 )
-from simulator.runtime.adk.event_loop import StudioLoop
-from simulator.runtime.adk.tool_guards import UnchosenToolError
-from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL
+from simulator.runtime.adk.event_loop import Settling, StudioLoop
+from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 from simulator.runtime.errors import Diverged
-from simulator.runtime.turns.agent_tool_rules import cannot_answer
-from simulator.runtime.turns.fired_rules import Firing
-from simulator.runtime.turns.outcomes import as_tools_give
-from simulator.runtime.turns.quiescence import Settling
+from simulator.runtime.turns.fired_rules import Firing, cannot_answer
 from simulator.runtime.turns.replay_release import TurnReplay
 from simulator.runtime.turns.session_port import SessionPort
-from simulator.runtime.turns.tool_effects import repeated
+from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.runtime.turns.waiting_request import WaitingRequest
+from simulator.session import Seats
+
+
+class Session(Protocol):
+    """What is watched."""
+
+    run: TurnRun | None
+
+    @property
+    def seats(self) -> Seats:
+        """Who plays now."""
+        ...
+
+    def problem(self, text: str) -> None:
+        """Keep a word for the person."""
+        ...
+
+    def give_up(self, run: TurnRun) -> None:
+        """End a turn in which a tool was refused."""
+        ...
+
+
+class SessionWatch(Watch):
+    """The watch of one session; made on the loop's thread, and asked from any.
+
+    Args:
+        session: The session, which is held weakly: tasks of its agent may outlive it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session, self._loop = weakref.ref(session), asyncio.get_running_loop()
+
+    def chose(self, tool: BaseTool) -> bool:
+        """Return whether a tool's player is the real tool."""
+        session = self._session()
+        return session is not None and session.seats.of_tool(tool.name) == "real"
+
+    def refused(self, error: UnchosenToolError) -> None:
+        """Fail the turn in progress, or say so where it has ended."""
+        session, turn = self._session(), CURRENT_TURN.get()
+        if session is None:
+            return
+        run = session.run
+        if run is not None and turn in {run, None}:  # None in a thread of the agent
+            run.refused.append(error)
+        else:
+            run = None
+        self._loop.call_soon_threadsafe(_tell, self._session, run, str(error))
+
+    def told(self, text: str) -> None:
+        """Tell the person something."""
+        self._loop.call_soon_threadsafe(_tell, self._session, None, text)
+
+    def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Return the events of a runner that the agent's code runs; its agents and tools are seated where the turn can be asked."""
+        turn = CURRENT_TURN.get()
+        if turn is None or INSIDE_REAL_CALL.get() or asyncio.get_running_loop() is not turn.loop:
+            return going_on(runner, run_async, given)
+        return going_on(runner_with(runner, GuardPlugin()), run_async, given)
+
+
+def _tell(held: weakref.ref[Session], run: TurnRun | None, text: str) -> None:
+    if (session := held()) is not None:
+        session.problem(text)
+        if run is not None:
+            session.give_up(run)
+
 
 _SECOND = 1_000_000
 

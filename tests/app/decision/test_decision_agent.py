@@ -24,7 +24,7 @@ from app.forms.field_group_widgets import NullableField, ObjectField
 from app.forms.form_tree import parse_schema
 from simulator.facts import CodeAnswered, ModelAnswered
 from simulator.scripts import Script
-from simulator.scripts.script_lines import AgentMove
+from simulator.scripts.script import AgentMove
 from simulator.seats.requests import ToolDeclaration
 from simulator.session import SessionState
 from simulator.session.attached_files import file_part, message_of

@@ -20,7 +20,7 @@ from app.live.unsent_texts import UnsentTexts
 from app.session.timeline_view import step_badges
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script
-from simulator.scripts.script_lines import ToolMove
+from simulator.scripts.script import ToolMove
 from simulator.session.attached_files import files_in
 from simulator.session.history import ToolOutput
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first

@@ -22,7 +22,7 @@ from app.screens import page
 from simulator.facts import SeatChanged
 from simulator.runtime import Simulation
 from simulator.store import HeadMovedError, JournalStore
-from simulator.store.process_locks import Holder
+from simulator.store.leases import Holder
 from tests.app.desk_sessions import CANCEL, TYPED, begun, live_of, server_ends, waits
 from tests.app.page_driver import Tab
 from tests.harness.postgres import postgres

@@ -22,7 +22,7 @@ from app.screens.start_page import LOOKS_BEFORE_LOADING
 from app.screens.start_panel import QUERY_KEY
 from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
-from simulator.agents.placeholder_credentials import VARIABLE
+from simulator.agents.absent_packages import VARIABLE
 from simulator.facts import SessionOpened
 from simulator.session.adk_event_fields import message_text
 from tests.app.desk_sessions import live_of

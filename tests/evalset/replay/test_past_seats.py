@@ -18,7 +18,7 @@ from evalset import HermeticEnvironment
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.verify import verify
 from simulator import create_plugin
-from simulator.runtime.adk.allowed_hosts import OutgoingConnectionError
+from simulator.runtime.adk.outside_work import OutgoingConnectionError
 from simulator.runtime.adk.tool_guards import UnchosenToolError
 from tests.evalset.replay.desk_agent import keep
 from tests.harness.adk_process import run_adk_eval

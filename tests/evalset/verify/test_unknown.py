@@ -371,7 +371,7 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
     server.touch()
-    monkeypatch.setattr("simulator.runtime.adk.allowed_hosts.LISTING_SECONDS", 1.0)
+    monkeypatch.setattr("simulator.runtime.adk.outside_work.LISTING_SECONDS", 1.0)
 
     written = played(folder, {"say": "Note tea.", "moves": MOVES})
     assert verified(written, tmp_path / "agents") == 0

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.agents.agent_source import source_digest
-from simulator.agents.loadable_files import loadable_files
+from simulator.agents.agent_source import loadable_files, source_digest
 
 OTHERS = (
     "test_desk.py", "desk_test.py", "conftest.py", "tests/test_more.py", "tests/fakes.py", "tests/README.md", "README.md", "notes.md",

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from simulator.agents.module_table import forget
+from simulator.agents.agent_folder import forget
 from simulator.kernel.own_packages import _known
 from tests.harness.imported import forget_written
 

@@ -26,7 +26,7 @@ from simulator.environment.plugin_config import (
 )
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
-from simulator.runtime.adk.stub_functions import has_body
+from simulator.runtime.adk.tool_guards import has_body
 from simulator.runtime.plugin import create_plugin
 from tests.simulator.base.rows import for_each
 

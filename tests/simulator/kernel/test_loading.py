@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
+from simulator.agents.agent_fingerprint import under_earlier_name
 from simulator.agents.expected_input import UnfitMessageError
-from simulator.agents.renamed_agent import under_earlier_name
 from simulator.kernel import agent_kernels, kernel_loader
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_loader import KernelLoader

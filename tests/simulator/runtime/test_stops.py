@@ -129,7 +129,7 @@ def test_an_undo_takes_back_the_turn_that_runs(where: str, how: str) -> None:
 
 def test_code_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop says that it cannot end the turn, after some attempts, and does not hang itself."""
-    for module in ("session_engine", "adk.task_cancellation"):
+    for module in ("session_engine", "adk.cancellation"):
         monkeypatch.setattr(f"simulator.runtime.{module}.PATIENCE_WITH_CANCELLATION", 0.01)
     sim, _ = _playing("callback", "never")
     with pytest.raises(SimulationError, match="ignores cancellation"):

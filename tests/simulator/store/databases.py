@@ -15,8 +15,8 @@ from simulator.facts import Fact, SeatChanged, SessionOpened
 from simulator.journal import Journal
 from simulator.store import JournalStore, StoredJournal
 from simulator.store.errors import StoreError
+from simulator.store.leases import Holder
 from simulator.store.locations import database_url
-from simulator.store.process_locks import Holder
 from tests.simulator.session.making import selected
 
 NewUrl: TypeAlias = Callable[[], str | Path]

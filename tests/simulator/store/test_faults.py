@@ -328,7 +328,7 @@ def _is_readable(store: JournalStore) -> bool:
 
 def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nothing has failed yet: facts are taken at once, and `keep` gives up after its time. Patched, so that nobody waits for two seconds."""
-    monkeypatch.setattr("simulator.store.background_writer.LATE_SECONDS", 0.05)
+    monkeypatch.setattr("simulator.store.durability.LATE_SECONDS", 0.05)
     store = kept.store(patience=20)
     journal = begun(store)
     assert journal.trouble is None

@@ -24,7 +24,7 @@ from simulator.store import (
     StoredJournal,
     UnknownSessionError,
 )
-from simulator.store.process_locks import Holder
+from simulator.store.leases import Holder
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 from tests.simulator.session.making import asked, ended
 from tests.simulator.store.databases import Kept, begun, facts_of, keep, seat

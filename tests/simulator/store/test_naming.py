@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from app.live.session_store import opened
 from evalset.cli.simulator_program import main
 from simulator.store import JournalStore, StoreError
-from simulator.store.database_names import masked, shown_name
+from simulator.store.errors import masked, shown_name
 
 SECRET = "hunter2"  # noqa: S105 - it opens nothing
 AT = "127.0.0.1:1/studio"

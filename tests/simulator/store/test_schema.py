@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 
 from simulator.store import JournalStore, StoreError, default_path, locations
-from simulator.store.database import Database
-from simulator.store.schema_versions import STEPS
+from simulator.store.database import STEPS, Database
 from tests.simulator.base.rows import for_each
 from tests.simulator.store.databases import ME, Kept, begun, raising
 
@@ -40,7 +39,7 @@ def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.
         kept.url.parent.mkdir()
     for statement in OLDER:
         kept.run(statement)
-    monkeypatch.setattr("simulator.store.schema_versions.migrate.__defaults__", ((_rename, _fail), None))
+    monkeypatch.setattr("simulator.store.database.migrate.__defaults__", ((_rename, _fail), None))
     assert "absent" in raising(lambda: Database(kept.url, patience=1))
     assert kept.run("SELECT title FROM studio_sessions") == [("Late",)]
     assert kept.run("SELECT version FROM studio_schema") == [(1,)]

@@ -6,9 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.agents.demo_answer import Answer, money, number, pick_number, pick_text
-from simulator.agents.demo_model import MAX_STEPS, DemoModel, Steps, asked, together
-from simulator.agents.demo_request import Talk, call
+from simulator.agents.demo_model import (
+    MAX_STEPS,
+    Answer,
+    DemoModel,
+    Steps,
+    Talk,
+    asked,
+    call,
+    money,
+    number,
+    pick_number,
+    pick_text,
+    together,
+)
 from simulator.agents.demos.expense_approver.reports import read_report
 from simulator.agents.demos.expense_approver.schemas import Decision, ExpenseReport, Verdict
 

@@ -7,7 +7,7 @@ import re
 
 from pydantic import ValidationError
 
-from simulator.agents.demo_answer import number
+from simulator.agents.demo_model import number
 from simulator.agents.demos.expense_approver.schemas import (
     Category,
     Currency,

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.agents.demo_answer import (
+from simulator.agents.demo_model import (
     Answer,
+    DemoModel,
+    Steps,
+    Talk,
     ToolFailure,
+    asked,
+    call,
     listed,
     money,
     pick_number,
     pick_text,
     quoted,
+    together,
 )
-from simulator.agents.demo_model import DemoModel, Steps, asked, together
-from simulator.agents.demo_request import Talk, call
 from simulator.agents.demos.order_desk.wishes import OFFER_TO_CANCEL, Wish, order_ids_in, read_wish
 
 _HELP = (

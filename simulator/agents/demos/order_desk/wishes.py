@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from simulator.agents.demo_answer import number
-from simulator.agents.demo_request import Talk
+from simulator.agents.demo_model import Talk, number
 
 OFFER_TO_CANCEL = "Shall I cancel it and refund you?"
 """How the desk asks; a plain "yes" to it means this."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from simulator.agents.demo_answer import pick_number
-from simulator.agents.demo_model import DemoModel, Steps, asked
-from simulator.agents.demo_request import Talk, call
+from simulator.agents.demo_model import DemoModel, Steps, Talk, asked, call, pick_number
 from simulator.agents.demos.travel_planner.handover import sorry
 from simulator.agents.demos.travel_planner.places import COUNTRIES, PEOPLES
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from simulator.agents.demo_answer import pick_number, pick_text, quoted
-from simulator.agents.demo_model import DemoModel, Steps, asked, together
-from simulator.agents.demo_request import Talk, call
+from simulator.agents.demo_model import (
+    DemoModel,
+    Steps,
+    Talk,
+    asked,
+    call,
+    pick_number,
+    pick_text,
+    quoted,
+    together,
+)
 from simulator.agents.demos.travel_planner.handover import COORDINATOR, hand_over, sorry
 from simulator.agents.demos.travel_planner.trips import ENTRY, WEATHER, Trip, country_of, read_trip
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulator.agents.demo_answer import listed, money, pick_number, pick_text
-from simulator.agents.demo_model import DemoModel, Steps, asked, together
-from simulator.agents.demo_request import Talk, call
+from simulator.agents.demo_model import (
+    DemoModel,
+    Steps,
+    Talk,
+    asked,
+    call,
+    listed,
+    money,
+    pick_number,
+    pick_text,
+    together,
+)
 from simulator.agents.demos.travel_planner.handover import (
     COORDINATOR,
     FLIGHT_AGENT,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from simulator.agents.demo_answer import Answer, ToolFailure, pick_number, pick_text
-from simulator.agents.demo_model import Steps
-from simulator.agents.demo_request import DemoCall, Talk
+from simulator.agents.demo_model import Answer, DemoCall, Steps, Talk, ToolFailure, pick_number, pick_text
 from simulator.agents.demos.travel_planner.trips import DONE_BY, ENTRY, FLIGHTS, HOTELS, WEATHER, Trip
 
 COORDINATOR, FLIGHT_AGENT, HOTEL_AGENT = "travel_planner", "flight_agent", "hotel_agent"

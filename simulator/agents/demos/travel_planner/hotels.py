@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.agents.demo_answer import money, pick_number, pick_text
-from simulator.agents.demo_model import DemoModel, Steps, asked, together
-from simulator.agents.demo_request import Talk, call
+from simulator.agents.demo_model import (
+    DemoModel,
+    Steps,
+    Talk,
+    asked,
+    call,
+    money,
+    pick_number,
+    pick_text,
+    together,
+)
 from simulator.agents.demos.travel_planner.handover import (
     HOTEL_AGENT,
     booked,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from simulator.agents.demo_request import Talk
+from simulator.agents.demo_model import Talk
 from simulator.agents.demos.travel_planner.places import AIRPORTS, COUNTRIES, PEOPLES
 
 WEATHER, ENTRY, FLIGHTS, HOTELS = "weather", "entry", "flights", "hotels"

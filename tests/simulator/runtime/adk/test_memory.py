@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simulator import Journal, Simulation
 from simulator.facts import TurnEnded, TurnStarted
-from simulator.runtime.adk.watched_memory import WatchedMemory
+from simulator.runtime.adk.watched_services import WatchedMemory
 from tests.simulator.runtime.stage import PATIENCE, agent_of, opened, resumed, say
 
 WHERE = {"app_name": "app", "user_id": "user", "session_id": "own"}

@@ -36,7 +36,7 @@ from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.scripts import Script, play_script, script_of
-from simulator.scripts.script_lines import ToolMove
+from simulator.scripts.script import ToolMove
 from simulator.session import SessionState
 from simulator.session.commands import FailCall
 from tests.simulator.runtime.answering.going import answers_of, going, sources

@@ -13,7 +13,8 @@ from google.adk.models.google_llm import Gemini
 
 from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.models.model_generator import Generation, RequestProgress, generate
+from simulator.runtime.models.environment_model import Generation, generate
+from simulator.runtime.models.json_client import RequestProgress
 from tests.harness import loopback as wire
 from tests.harness.loopback import Asked, Reply, loopback
 from tests.simulator.runtime.stage import PATIENCE

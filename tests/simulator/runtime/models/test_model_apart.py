@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from simulator.runtime.adk.boundaries import install
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, SCOPE
-from simulator.runtime.models.model_generator import generate
+from simulator.runtime.models.environment_model import generate
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.simulator.runtime.models.model_servers import (
     CALL,

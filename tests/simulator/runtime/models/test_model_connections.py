@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulator.environment.world.connections import ToolShape
-from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
+from simulator.runtime.models.environment_model import ConnectionCache, ModelConnections, connection_analysis
 from tests.harness.loopback import HANGS, Loopback, Reply, loopback
 from tests.simulator.runtime.models.model_servers import PROVIDERS, Provider, Told, on_loop
 from tests.simulator.runtime.stage import PATIENCE

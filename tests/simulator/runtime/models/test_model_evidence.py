@@ -10,7 +10,7 @@ from simulator.base.secret_masking import MASK
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.runtime import Simulation
-from simulator.runtime.models.model_evidence import model_evidence, shape_of
+from simulator.runtime.models.environment_model import model_evidence, shape_of
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import Teller, told
 from tests.simulator.runtime.desk import asked

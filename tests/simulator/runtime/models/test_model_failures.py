@@ -11,8 +11,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from simulator.base.secret_masking import secrets_of
-from simulator.runtime.models.model_requests import RequestFeatures, with_less
-from simulator.runtime.models.model_responses import failure_of
+from simulator.runtime.models.model_requests import RequestFeatures, failure_of, with_less
 from tests.simulator.runtime.stage import PATIENCE, StandIn, entries, opened, say
 
 NOW = 1_700_000_000.0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from google.genai import types
 
-from simulator.runtime.models.model_generator import Tokens
+from simulator.runtime.models.model_requests import Tokens
 from tests.harness.loopback import HANGS, Reply
 from tests.simulator.runtime.models.model_servers import (
     CALL,

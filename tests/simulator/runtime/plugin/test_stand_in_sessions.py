@@ -12,8 +12,8 @@ import pytest
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.runtime.plugin import SimulatedEnvironmentConfig, create_callback
-from simulator.runtime.plugin.adk_sessions import Sessions
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
+from simulator.runtime.plugin.session_play import Sessions
 from tests.simulator.runtime.plugin.order_tools import create_order, find_order
 from tests.simulator.runtime.plugin.standing import (
     BUSY,

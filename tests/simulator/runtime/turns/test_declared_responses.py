@@ -14,7 +14,7 @@ from google.adk.tools.mcp_tool.mcp_tool import McpTool
 from google.adk.tools.openapi_tool import OpenAPIToolset
 from pydantic import BaseModel, ConfigDict
 
-from simulator.runtime.turns.request_views import describe_tool
+from simulator.runtime.turns.waiting_request import describe_tool
 from simulator.seats.requests import ToolDeclaration
 
 ORDER = {"type": "object", "properties": {"id": {"type": "string"}}}

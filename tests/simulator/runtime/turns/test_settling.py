@@ -13,9 +13,8 @@ import pytest
 
 from simulator import Simulation
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.adk.event_loop import LoopThread, Settling
 from simulator.runtime.turns import replay_release
-from simulator.runtime.turns.quiescence import Settling
 from simulator.session import Seats
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, going, opened, tool_facts, tool_requests

@@ -1,11 +1,54 @@
-"""Checks whether code that runs in a task has cancelled that task itself, or somebody outside has."""
+"""Ends tasks: however often an agent's code swallows it, saying who has cancelled what, and without waiting for those that nobody wants any more."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+import contextvars
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context
-from typing import Any
+from typing import Any, TypeVar
+
+from simulator.base.secret_masking import error_words
+
+PATIENCE_WITH_CANCELLATION = 1.0
+"""Seconds that code is given to end after a cancellation."""
+
+_CANCELLATIONS = 5
+
+
+async def end_of(task: asyncio.Task[None]) -> BaseException | None:
+    """Wait until a task has ended; return what it raised.
+
+    Raises:
+        asyncio.CancelledError: The task that waits was cancelled, and so was the other one, whatever came of that.
+    """
+    raised: BaseException | None = None
+    try:
+        await OwnSteps(task)  # a task that ends with `GeneratorExit` would close the one that waits for it
+    except BaseException as error:  # noqa: BLE001 - whatever an agent's code raises is how its turn ends
+        raised = error
+    waits = asyncio.current_task()
+    if waits is not None and waits.cancelling():
+        raise asyncio.CancelledError
+    if isinstance(raised, asyncio.CancelledError):
+        return asyncio.CancelledError("the agent's code cancelled its own task")
+    return raised
+
+
+async def cancelled(*tasks: asyncio.Task[None] | None) -> None:
+    """Cancel tasks until they have ended; one that swallows its cancellation again and again is left alone at last."""
+    running = {task for task in tasks if task is not None and not task.done()}
+    for _ in range(_CANCELLATIONS):
+        if not running:
+            break
+        for task in running:
+            task.cancel()
+        # An agent's code that swallows it goes on, to where ADK waits for somebody who has gone: it takes another one.
+        _, running = await asyncio.wait(running, timeout=PATIENCE_WITH_CANCELLATION)
+    for ended in tasks:
+        if ended is not None and ended.done() and not ended.cancelled():
+            ended.exception()  # looked at, so that asyncio does not log it as forgotten
+
 
 _PRIMITIVES = ("/asyncio/locks.py", "/asyncio/queues.py")
 
@@ -110,3 +153,55 @@ class OwnSteps:
             task.uncancel()
             self.own -= 1
         return True
+
+
+T = TypeVar("T")
+
+_running: set[asyncio.Task[Any]] = set()
+
+
+class TimeIsUpError(Exception):
+    """Work took longer than it may."""
+
+
+async def apart(
+    work: Coroutine[Any, Any, T], *, seconds: float | None = None, context: contextvars.Context | None = None
+) -> T:
+    """Run something as a task of its own; leave it behind, cancelled, when time is up or the caller is cancelled.
+
+    Work that swallows its cancellation then keeps nobody waiting.
+
+    Args:
+        work: What to run.
+        seconds: How long it may take.
+        context: Where it runs; a copy of the caller's context by default. In a new one, nothing of a turn in
+            progress has a part in it.
+
+    Raises:
+        TimeIsUpError: The time is up.
+        ConnectionError: The work was cancelled, and not by us.
+        RuntimeError: It raised what is no `Exception`, and would end more than itself.
+    """
+    task = asyncio.get_running_loop().create_task(work, context=context)
+    _running.add(task)  # asyncio itself does not keep its tasks
+    task.add_done_callback(_forget)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not task.done():
+        task.cancel()
+        raise TimeIsUpError(f"no response within {seconds:g} s")
+    if task.cancelled():
+        raise ConnectionError("the model's client cancelled the request")
+    error = task.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise RuntimeError(f"the model raised {error_words(error)}") from error
+    return task.result()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _running.discard(task)
+    if not task.cancelled():
+        task.exception()  # asyncio complains of errors that nobody has looked at
