@@ -22,7 +22,6 @@ from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
 from app.server.offered_files import follow_deferred
 from simulator.base.masked_log import masked_log
-from simulator.kernel.kernel_templates import CAN_FORK
 
 COLLECT_EVERY_SECONDS = 60.0
 LOOK_FOR_IDLE_SECONDS = 30.0
@@ -74,16 +73,6 @@ def _get_ready() -> None:
     send_small_packets_at_once()
     importlib.import_module(_PAGE)
     open_in_background()
-    from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - the server listens before this is imported
-
-    if not CAN_FORK:  # a fork is there sooner than a spare is warm
-        SPARE.begin()
-
-
-def _end_spare() -> None:
-    from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - as above
-
-    SPARE.end()
 
 
 def _end_with_the_terminal() -> None:
@@ -123,7 +112,6 @@ async def _simulations() -> AsyncIterator[None]:
         for task in tidying:
             task.cancel()
         await asyncio.to_thread(workspaces().close_all)
-        await asyncio.to_thread(_end_spare)
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 from pydantic.errors import PydanticUserError
 
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
@@ -46,6 +47,11 @@ def check_message(agent: Any, message: str | JsonObject) -> None:
         raise UnfitMessageError("\n".join(_line(each) for each in error.errors())) from error
     except Exception as error:  # the model's own validators may raise anything, and would in the turn too
         raise UnfitMessageError(error_words(error)) from error
+
+
+def check_here(config: SimulatedAgentConfig, message: str | JsonObject) -> None:
+    """As `check_message`, of the agent that was loaded in this process; the studio has an agent's process do it."""
+    check_message(config.root_agent, message)
 
 
 def _model_of(agent: Any) -> type[BaseModel] | None:

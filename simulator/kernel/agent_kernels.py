@@ -16,7 +16,6 @@ from typing import Any
 from simulator.agents.agent_folder import AgentFolder
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, RefusedError
-from simulator.kernel.spare_kernel import SPARE
 
 _LOOKS_EVERY = 0.1
 LOAD_SECONDS = 60.0
@@ -42,7 +41,7 @@ class AgentKernels:
     Attributes:
         python: The interpreter.
         folder: Where the process works.
-        asked: What it loads, as `simulator.kernel.agent_requests` reads it.
+        asked: What it loads, as `simulator.kernel.kernel_server` reads it.
     """
 
     python: Path
@@ -186,9 +185,7 @@ class AgentKernels:
 
     def _started(self, *, is_private: bool = False) -> Kernel:
         self._is_stopped = False
-        spare = None if is_private else SPARE.take(self.python, self.folder)
-        kernel = spare or Kernel(self.python, self.folder, is_private=is_private)
-        self._loading = kernel
+        kernel = self._loading = Kernel(self.python, self.folder, is_private=is_private)
         files = _files_of(self.asked)
         try:
             if self._is_stopped:

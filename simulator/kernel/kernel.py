@@ -22,13 +22,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,7 +53,6 @@ from simulator.kernel.messages import (
     ProtocolError,
     SessionDisplay,
 )
-from simulator.kernel.printed_lines import printed_lines
 from simulator.runtime.adk.private_network import ASKED_FOR, NetworkNeededError
 
 START_SECONDS = 60.0
@@ -60,6 +62,13 @@ PULSE_SECONDS = 2.0
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 40
 _LEFT = "the agent's process was stopped: its code blocked other sessions, and its last session has left"
+LONGEST_LINE = 4096
+"""Of how many bytes of a line is told; the rest of it is passed over."""
+_CHUNK = 1 << 16
+_PAUSE_SECONDS = 0.01
+"""How long what is printed is gathered at least: a line at a time, each would wake its reader."""
+_PAUSES = 9
+_END = re.compile(rb"\r\n|\r|\n")  # a progress bar returns to the start of its line
 _LOG = logging.getLogger(__name__)
 
 
@@ -457,3 +466,40 @@ def kill_group(process: subprocess.Popen[bytes] | ForkedKernel) -> None:
     for one in family:
         with contextlib.suppress(psutil.Error):  # it has ended already
             one.kill()
+
+
+# ---------------------------------------------------------------- what it prints
+
+
+def printed_lines(
+    output: BufferedIOBase,
+    *,
+    pause: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.thread_time,
+) -> Iterator[str]:
+    """Yield each line without its end, soon after it has ended.
+
+    What prints without end waits for its reader: reading and what is done with the lines take a tenth of a processor at most.
+
+    Args:
+        output: What is printed.
+        pause: Waits for so many seconds.
+        clock: Gives the processor's time that this thread has taken, in seconds.
+    """
+    line = bytearray()
+    while chunk := output.read1(_CHUNK):
+        began = clock()
+        *ended, last = _END.split(chunk)
+        for part in ended:
+            line += part[: LONGEST_LINE + 1 - len(line)]
+            yield _text(line)
+            line.clear()
+        line += last[: LONGEST_LINE + 1 - len(line)]
+        pause(max(_PAUSE_SECONDS, _PAUSES * (clock() - began)))
+    if line:
+        yield _text(line)
+
+
+def _text(line: bytearray) -> str:
+    text = line[:LONGEST_LINE].decode(errors="replace").rstrip()
+    return f"{text}..." if len(line) > LONGEST_LINE else text

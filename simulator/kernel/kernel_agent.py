@@ -105,7 +105,7 @@ class KernelAgentConfig(SimulatedAgentConfig):
             UnfitMessageError: It does not fit.
         """
         try:
-            self.kernels.kernel().ask("check", {"message": message}, patience=_CHECK_SECONDS)
+            self._told("check_here", {"message": message})
         except RefusedError as error:
             raise UnfitMessageError(str(error)) from error
         except KernelError:  # who goes on hears of it, and the turn checks again

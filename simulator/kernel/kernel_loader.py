@@ -18,7 +18,6 @@ from simulator.agents.load_advice import advice, line_for_adk
 from simulator.agents.load_failure import AgentLoadError
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
-from simulator.kernel.agent_requests import of_demo, of_file, of_folder
 from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
@@ -47,7 +46,7 @@ class KernelLoader:
         """Return what loads an agent of a folder; None where the studio's own process does."""
         home = folder.where(name)
         python = chosen_python(home) or self.python or project_python(home)
-        asked = of_folder(folder.path, name)
+        asked: JsonObject = {"folder": str(folder.path), "name": name}
         if python is not None:
             return KernelLoad(AgentKernels(python, folder.path, asked), home)
         return self._here(asked, home)
@@ -63,7 +62,7 @@ class KernelLoader:
 
     def of_demo(self, name: str) -> Load | None:
         """Return what loads a demo agent; None where the studio's own process does."""
-        return self._here(of_demo(name))
+        return self._here({"demo": name})
 
     def _here(self, asked: JsonObject, home: Path | None = None) -> Load | None:
         # The process works where the studio does, as `adk web` does with all its agents.
@@ -140,7 +139,7 @@ class KernelFile:
 
     def load(self, place: int) -> Load:
         """Return what loads the agent at a place in the list."""
-        kernels = AgentKernels(self._python, Path.cwd(), of_file(self._file, place))
+        kernels = AgentKernels(self._python, Path.cwd(), {"file": self._file, "place": place})
         return _KernelFileLoad(kernels, self._outlines[place], ConfigsFile(self._file).path)
 
     def stop(self) -> None:

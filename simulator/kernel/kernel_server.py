@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import platform
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -17,12 +16,15 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import called
-from simulator.agents.expected_input import check_message
+from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.demo_agents import demo_agent
+from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.json_values import JsonObject
 from simulator.base.masked_log import masked_log
 from simulator.base.model_settings import server_settings_in
@@ -30,7 +32,6 @@ from simulator.base.secret_masking import error_words
 from simulator.facts import EarlierData, Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined
-from simulator.kernel.agent_requests import listed, loaded
 from simulator.kernel.messages import (
     VERSION,
     Appended,
@@ -43,13 +44,13 @@ from simulator.kernel.messages import (
     KernelReply,
     SessionDisplay,
 )
-from simulator.kernel.own_packages import import_own
+from simulator.kernel.own_packages import import_own, share_names
 from simulator.kernel.process_priority import come_behind_the_page
-from simulator.kernel.refused_commands import written_error
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.adk.private_network import NetworkNeededError
 from simulator.runtime.commanding import SimulationView
+from simulator.runtime.errors import ContradictionError
 from simulator.runtime.performing import gives
 from simulator.seats.requests import DraftedLater, Request
 from simulator.session import Seats
@@ -58,6 +59,7 @@ from simulator.session.commands import ChangeSettings, Command, Question, SetUse
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 FOR_KERNELS = {
+    "check_here": "simulator.agents.expected_input",
     "accept_here": "evalset.verify.work_sharing",
     "criteria_here": "evalset.verify.work_sharing",
     "eval_ids_here": "evalset.verify.work_sharing",
@@ -72,7 +74,6 @@ MOST_IMPORTED = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "go
 """The modules that nearly every agent imports."""
 FOR_REPLAYS = "evalset.verify.in_process"
 """The module that does what is asked of a kernel most: each export is replayed at once, and each case when somebody checks it."""
-_WARM_SECONDS = 5.0
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
@@ -86,17 +87,16 @@ class ReportedJournal(Journal):
         self._channel, self._session, self._keeping = channel, session, keeping
         self._is_left = False
 
-    def begin(self, journal: Journal, *, told: bool) -> ReportedJournal:
-        """Go on where a journal is; `told` says whether the studio is told the facts that it holds."""
-        if told:
-            for _, fact in journal.path():
-                self.append(fact)
-        else:
-            self._take_over(journal)
+    def begin(self, journal: Journal) -> ReportedJournal:
+        """Tell the studio all that a journal holds, and go on from there."""
+        for _, fact in journal.path():
+            self.append(fact)
         return self
 
-    def _take_over(self, journal: Journal) -> None:
+    def go_on(self, journal: Journal) -> ReportedJournal:
+        """Go on where a journal is that the studio has sent."""
         self._hold(journal._facts, journal._parents, journal.head, journal.fold)  # noqa: SLF001 - its own class's
+        return self
 
     @property
     def outlives(self) -> bool:
@@ -132,27 +132,24 @@ class ReportedJournal(Journal):
 
 
 @dataclass
-class SetClock:
-    """The clock of a session: the present time, or the one that it is set to, in seconds since the epoch."""
-
-    at: float | None = None
-
-    def __call__(self) -> float:
-        """Return the time."""
-        return time.time() if self.at is None else self.at
-
-
-@dataclass
 class KernelSession:
-    """A session that this kernel plays, and what the studio was last shown of it."""
+    """A session that this kernel plays, and what the studio was last shown of it.
 
-    simulation: Simulation
-    clock: SetClock
+    `at` is the time that its clock is set to, in seconds since the epoch; None for the present time.
+    """
+
+    journal: ReportedJournal
+    at: float | None
     shown: dict[str, Request] = field(default_factory=dict)
     turn: int = -1
     events: int = 0
     version: int = -1
     told: threading.Lock = field(default_factory=threading.Lock)
+    simulation: Simulation = field(init=False)
+
+    def now(self) -> float:
+        """Return the time."""
+        return time.time() if self.at is None else self.at
 
 
 class Server:
@@ -171,26 +168,21 @@ class Server:
 
     def serve(self) -> None:
         """Answer until the studio has ended."""
-        with masked_log():
-            self._serve()
-
-    def _serve(self) -> None:
         threading.Thread(target=self._tell_changes, name="kernel-changes", daemon=True).start()
         self._channel.send(
             KernelReady(
                 version=VERSION, process=os.getpid(), python=platform.python_version(), adk=adk_version()
             )
         )
-        while (message := self._channel.receive()) is not None:
-            match message:
-                case KernelCall(name="load"):
-                    self._loads.put(message)
-                case KernelCall():
-                    self._workers.submit(self._answer, message)
-                case KeepReply():
-                    self._is_kept(message)
-                case _:
-                    continue
+        with masked_log():
+            while (message := self._channel.receive()) is not None:
+                match message:
+                    case KernelCall(name="load"):
+                        self._loads.put(message)
+                    case KernelCall():
+                        self._workers.submit(self._answer, message)
+                    case KeepReply():
+                        self._is_kept(message)
 
     def load_forever(self) -> None:
         """Load what is asked for; for the main thread, as the import of an agent may set handlers of signals, which run there as well."""
@@ -210,51 +202,54 @@ class Server:
             reply = KernelReply(number=call.number, error=_refusal(error))
         self._channel.send(reply)
 
-    def _done(self, call: KernelCall) -> Any:
-        given = call.arguments
-        match call.name:
-            case "check":
-                return check_message(self._agent().root_agent, given["message"])  # type: ignore[arg-type] # as it was typed
-            case "load" | "warm" | "enter":
-                return self._prepared(call)
-            case "pulse":
-                return LoopThread.shared().call(lambda: None)
-            case "run":
-                return self._run(str(given["function"]), given["arguments"])
-        return self._of_session(call)
-
-    def _of_session(self, call: KernelCall) -> Any:
-        """Do what is asked of one session."""
-        match call.name:
-            case "open" | "resume":
-                return self._begun(call)
-            case "fields":
-                return self._fields(call)
-            case "leave":
-                return self._leave(call.session)
-            case "send" | "look" | "wait" | "close" | "set_time":
-                return self._asked(call)
-        raise SimulationError(f"unknown call of a kernel: {call.name!r}")
-
-    def _prepared(self, call: KernelCall) -> JsonObject | None:
+    def _done(self, call: KernelCall) -> Any:  # noqa: C901, PLR0911 - one case for each kind of call
+        """Do what is asked of the process, or of one session."""
         given: dict[str, Any] = dict(call.arguments)
         match call.name:
-            case "warm":
-                _warm()
-            case "enter":
-                _enter(given["folder"], given["environment"])
-            case _:
+            case "load":
                 return self._loaded(call.arguments)
+            case "run":
+                return self._run(given["function"], given["arguments"])
+            case "pulse":
+                return LoopThread.shared().call(lambda: None)
+            case "open" | "resume":
+                return self._begun(call.name, call.session, given)
+        played = self._sessions.get(call.session)
+        if played is None:
+            raise SimulationError("the session is not running in this process")
+        match call.name:
+            case "send":
+                command: Any = read(given["command"])
+                _check_settings(command)
+                rests = played.simulation.send(command, given["wait"])
+                self._show(call.session, played)
+                return rests
+            case "wait":
+                rests = played.simulation.wait(given["timeout"])
+                self._show(call.session, played)
+                return rests
+            case "look":
+                question: Any = read(given["question"])
+                kind: type[Question] = type(question)
+                return gives(kind).dump_python(played.simulation.look(question), mode="json")
+            case "fields":
+                return _fields(played, given["key"], given["names"])
+            case "set_time":
+                played.at = given["at"]
+            case "leave" | "close":
+                self._end(call, played)
+            case _:
+                raise SimulationError(f"unknown call of a kernel: {call.name!r}")
         return None
 
     def _loaded(self, asked: JsonObject) -> JsonObject:
         """Load an agent and outline it; of a file alone, outline each agent that it lists."""
         match asked:
             case {"file": str(file), **more} if not more:
-                configs = [outlined(each).model_dump(mode="json") for each in listed(file)]
+                configs = [outlined(each).model_dump(mode="json") for each in _listed(file)]
                 return {"configs": [*configs]}
             case _:
-                self._config = loaded(asked)
+                self._config = _agent(asked)
                 outline = outlined(self._config).model_dump(mode="json")
                 come_behind_the_page()
                 return outline
@@ -266,73 +261,29 @@ class Server:
             raise SimulationError(f"unknown function of a kernel: {function!r}")
         return getattr(import_own(module), function)(self._config, **arguments)
 
-    def _agent(self) -> SimulatedAgentConfig:
+    def _begun(self, name: str, session: str, given: dict[str, Any]) -> None:
         if self._config is None:
             raise SimulationError("the agent is not loaded")
-        return self._config
-
-    def _begun(self, call: KernelCall) -> None:
-        given: dict[str, Any] = dict(call.arguments)
-        config, clock = called(self._agent(), **given.pop("called")), SetClock(given.pop("at"))
-        reported = ReportedJournal(self._channel, call.session, self._keep)
-        if call.name == "resume":
-            journal = reported.begin(Journal.from_json(str(given["journal"])), told=False)
-            simulation = Simulation.resume(journal, config, clock=clock, wait=0.0)
+        config = called(self._config, **given.pop("called"))
+        reported = ReportedJournal(self._channel, session, self._keep)
+        played = KernelSession(reported, given.pop("at"))
+        if name == "resume":
+            journal = reported.go_on(Journal.from_json(given["journal"]))
+            played.simulation = Simulation.resume(journal, config, clock=played.now, wait=0.0)
         else:
             given["seats"] = _SEATS.validate_python(given.get("seats"))
             given["earlier"] = EarlierData.model_validate(given.get("earlier") or {})
-            simulation = Simulation.open(
-                config, **given, clock=clock, keep=lambda journal: reported.begin(journal, told=True)
-            )
-        played = self._sessions[call.session] = KernelSession(simulation, clock)
-        simulation.when_changed(lambda: self._note(call.session))
-        self._show(call.session, played)
+            played.simulation = Simulation.open(config, **given, clock=played.now, keep=reported.begin)
+        self._sessions[session] = played
+        played.simulation.when_changed(lambda: self._note(session))
+        self._show(session, played)
 
-    def _leave(self, session: str) -> None:
-        played = self._sessions.pop(session, None)
-        if played is None:
-            return
-        if isinstance(played.simulation.journal, ReportedJournal):
-            played.simulation.journal.leave()
+    def _end(self, call: KernelCall, played: KernelSession) -> None:
+        """End a session; where it is left, as another process plays it, nothing is appended from now on."""
+        if call.name == "leave":
+            played.journal.leave()
         played.simulation.close()
-
-    def _asked(self, call: KernelCall) -> Any:
-        played, given = self._sessions.get(call.session), call.arguments
-        if played is None:
-            raise SimulationError("the session is not running in this process")
-        match call.name:
-            case "set_time":
-                played.clock.at = given["at"]  # type: ignore[assignment] # as the studio sends it
-                return None
-            case "look":
-                question: Any = read(given["question"])  # type: ignore[arg-type] # as above
-                kind: type[Question] = type(question)
-                return gives(kind).dump_python(played.simulation.look(question), mode="json")
-            case "close":
-                played.simulation.close()
-                del self._sessions[call.session]
-                return None
-        value = self._done_in(played.simulation, call.name, given)
-        self._show(call.session, played)
-        return value
-
-    def _done_in(self, simulation: Simulation, name: str, given: Mapping[str, Any]) -> bool:
-        if name == "wait":
-            return simulation.wait(given["timeout"])
-        command: Any = read(given["command"])
-        _check_settings(command)
-        return simulation.send(command, given["wait"])
-
-    def _fields(self, call: KernelCall) -> JsonObject:
-        """Make fields of a request that the studio was shown without them."""
-        played, key = self._sessions[call.session], str(call.arguments["key"])
-        request = played.shown.get(key)
-        if request is None:
-            raise SimulationError("the call is no longer waiting")
-        names = call.arguments["names"]
-        made = {str(name): getattr(request, str(name)) for name in (names if isinstance(names, list) else ())}
-        written: JsonObject = to_jsonable_python(made)
-        return written
+        self._sessions.pop(call.session, None)
 
     # ------------------------------------------------------------ what there is to see
 
@@ -411,22 +362,43 @@ def _check_user(config: object) -> None:
         )
 
 
-def _warm() -> None:
-    """Import what nearly every agent needs, and play a turn of a small one: the first of a process takes longer."""
-    for name in MOST_IMPORTED:
-        importlib.import_module(name)
-    agent = importlib.import_module("google.adk.agents").LlmAgent(name="warm", model="none")
-    config = SimulatedAgentConfig(name="warm", agent=agent, eval_set_path=Path("warm.json"))
-    with Simulation.open(config, seats=Seats(agents={"*": "person"}), seed="warm") as simulation:
-        simulation.query("warm", wait=_WARM_SECONDS)
-        simulation.stop()
+def _agent(asked: JsonObject) -> SimulatedAgentConfig:
+    """Load an agent: of a folder, as `adk web` does, of a file of configs, counted from 0, or a demo agent.
+
+    Raises:
+        AgentLoadError: It cannot be loaded; the text says what failed and where.
+    """
+    match asked:
+        case {"demo": str(name)}:
+            return demo_agent(name)
+        case {"file": str(file), "place": int(place)}:
+            configs = _listed(file)
+            if place >= len(configs):
+                raise AgentLoadError(f"{file} now lists fewer agents ({len(configs)})")
+            return configs[place]
+        case {"folder": str(folder), "name": str(name)}:
+            agents = AgentFolder(Path(folder))
+            share_names(agents.home, name)
+            try:
+                return agents.load(name)
+            except (Exception, SystemExit) as error:
+                raise AgentLoadError(failure_words(error, agents.home)) from error
+        case _:
+            raise AgentLoadError("no agent was named")
 
 
-def _enter(folder: str, environment: dict[str, str]) -> None:
-    """Work in a folder and with an environment, as if the process had been started there."""
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
+def _listed(file: str) -> tuple[SimulatedAgentConfig, ...]:
+    """Run a file, or import a module, and return the configs that it lists.
+
+    Raises:
+        AgentLoadError: It lists none; the text says what failed and where.
+    """
+    configs = ConfigsFile(file)
+    share_names(configs.home, "" if configs.path else file)
+    try:
+        return configs.configs()
+    except (Exception, SystemExit) as error:
+        raise AgentLoadError(failure_words(error, configs.home)) from error
 
 
 def adk_version() -> str:
@@ -440,10 +412,11 @@ def adk_version() -> str:
 def _refusal(error: BaseException) -> JsonObject:
     if isinstance(error, NetworkNeededError):
         return {"kind": NetworkNeededError.__name__, "text": str(error)}
-    if isinstance(error, ValidationError):
-        return {"kind": "refused", "text": str(error)}
+    if isinstance(error, ContradictionError):
+        found = to_jsonable_python(error.contradictions)
+        return {"kind": "contradiction", "tool": error.tool_name, "found": found}
     if isinstance(error, ValueError):
-        return written_error(error)
+        return {"kind": "refused", "text": str(error)}
     return {"kind": "failed", "text": error_words(error)}
 
 
@@ -471,6 +444,15 @@ def _shown(session: str, view: SimulationView, before: Mapping[str, Request]) ->
         divergence=view.divergence.model_dump(mode="json") if view.divergence else None,
         user=view.user.model_dump(mode="json"),
     )
+
+
+def _fields(played: KernelSession, key: str, names: Iterable[str]) -> JsonObject:
+    """Make fields of a request that the studio was shown without them."""
+    request = played.shown.get(key)
+    if request is None:
+        raise SimulationError("the call is no longer waiting")
+    written: JsonObject = to_jsonable_python({name: getattr(request, name) for name in names})
+    return written
 
 
 def _unmade(request: Request) -> tuple[str, ...]:

@@ -18,14 +18,14 @@ from pydantic_core import PydanticSerializationError
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.world.entities import Contradiction
 from simulator.facts import NOTHING_EARLIER, Answered, EarlierData, Fact, TurnEnded, TurnStarted
 from simulator.journal import Journal
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
-from simulator.kernel.refused_commands import read_error
 from simulator.runtime.commanding import Commanding, SimulationView, UserView
-from simulator.runtime.errors import ReplayDivergence, SimulationError
+from simulator.runtime.errors import ContradictionError, ReplayDivergence, SimulationError
 from simulator.runtime.performing import check_reachable, gives, step_to
 from simulator.runtime.session_engine import AgentBehind
 from simulator.runtime.turns.undo_targets import redone, undone
@@ -45,6 +45,7 @@ from simulator.session.commands import (
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+_FOUND: TypeAdapter[tuple[Contradiction, ...]] = TypeAdapter(tuple[Contradiction, ...])
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 
 GRACE_SECONDS = 0.5
@@ -208,7 +209,7 @@ class RemoteSimulation(Commanding):
             given = {**given, "called": called, "at": self._at}
             kernel.ask(name, given, session=self._id, patience=_BEGIN_SECONDS)
         except RefusedError as error:
-            raise read_error(error.error) from error
+            raise _refusal(error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
 
@@ -452,7 +453,7 @@ class RemoteSimulation(Commanding):
         try:
             return self._told(name, given, patience)
         except RefusedError as error:
-            raise read_error(error.error) from error
+            raise _refusal(error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
 
@@ -528,7 +529,7 @@ class RemoteSimulation(Commanding):
             ).start()
             return False
         except RefusedError as error:
-            raise read_error(error.error) from error
+            raise _refusal(error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
 
@@ -541,7 +542,7 @@ class RemoteSimulation(Commanding):
                     return
                 self._unanswered.discard(answer)
                 if isinstance(error := answer.exception(), RefusedError):
-                    self._words = (str(read_error(error.error)),)
+                    self._words = (str(_refusal(error)),)
                 self._version += 1
 
         with self._lock:
@@ -623,6 +624,13 @@ class RemoteSimulation(Commanding):
         except (RefusedError, KernelError):
             _LOG.debug("A kernel did not close a session", exc_info=True)
         kernel.forget(self._id)
+
+
+def _refusal(error: RefusedError) -> SimulationError:
+    """Return what a kernel raised when it refused a command."""
+    if error.error.get("kind") == "contradiction":
+        return ContradictionError(str(error.error["tool"]), _FOUND.validate_python(error.error["found"]))
+    return SimulationError(str(error))
 
 
 def _sent(command: Command, wait: float | None) -> JsonObject:

@@ -20,9 +20,7 @@ import pytest
 from simulator import Simulation
 from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_templates import CAN_FORK
 from simulator.kernel.remote_simulation import RemoteSimulation
-from simulator.kernel.spare_kernel import SPARE, Spare
 from simulator.seats.answers import called
 from tests.simulator.kernel.projects import DESK, PATIENCE, PERSON, begun, config_of, project
 
@@ -31,7 +29,7 @@ MOST_MS_MORE = 10.0
 """So much longer an answer may take to the next pause, and its view and draft, than in this process."""
 
 STARTS, MOST_OF_AN_IMPORT = 5, 0.2
-"""With a template or a spare an agent is loaded, a session opened and the first model turn waits for a person in so much of the time that
+"""With a template an agent is loaded, a session opened and the first model turn waits for a person in so much of the time that
 a plain Python takes to import ADK. Seconds tell of the machine: it took 0.2 to 0.34 on three.
 """
 _IMPORT = "from google.adk.agents import LlmAgent; from google.adk.runners import InMemoryRunner"
@@ -105,17 +103,8 @@ def first_pause(home: Path) -> float:
 
 
 def test_the_first_pause_comes_soon(home: Path, measured: bool) -> None:
-    """As a server has it: a template is there that forks, or a spare kernel where nothing can be forked."""
-    if not CAN_FORK:
-        SPARE.begin()
-    try:
-        taken = []
-        for _ in range(STARTS + 1):  # the first one starts the template
-            if not CAN_FORK:
-                _spare_is_there(SPARE)
-            taken.append(first_pause(home))
-    finally:
-        SPARE.end()
+    """As a server on Linux has it: a template is there that forks."""
+    taken = [first_pause(home) for _ in range(STARTS + 1)]  # the first one starts the template
     imported = min(_seconds_to_import() for _ in range(2)) if measured else 1.0
     later = taken[1:]
     report(
@@ -129,12 +118,6 @@ def _seconds_to_import() -> float:
     began = perf_counter()
     subprocess.run([sys.executable, "-c", _IMPORT], check=True)
     return perf_counter() - began
-
-
-def _spare_is_there(spare: Spare) -> None:
-    waiting = spare._next
-    assert waiting is not None
-    waiting.result(PATIENCE)
 
 
 def kibibytes(process: psutil.Process) -> float:

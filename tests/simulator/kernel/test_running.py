@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from simulator.kernel import kernel_processes, remote_simulation
+from simulator.kernel.kernel import LONGEST_LINE, printed_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
-from simulator.kernel.printed_lines import LONGEST_LINE, printed_lines
 from simulator.kernel.process_priority import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest

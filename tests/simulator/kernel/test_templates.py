@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from simulator.kernel import kernel_templates
-from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel
 from simulator.kernel.kernel_templates import CAN_FORK, TEMPLATES, ForkedKernel, Templates
 from tests.simulator.kernel.projects import until_gone
@@ -47,7 +46,7 @@ def told(folder: Path) -> dict[str, Any]:
     (folder / "agent.py").write_text(TELLS)
     kernel = Kernel(PYTHON, folder)
     assert isinstance(kernel._process, ForkedKernel)
-    kernel.ask("load", of_folder(folder.parent, folder.name))
+    kernel.ask("load", {"folder": str(folder.parent), "name": folder.name})
     kernel.end()
     found: dict[str, Any] = json.loads((folder / "told.json").read_text())
     return found

@@ -16,7 +16,6 @@ import pytest
 
 from simulator.agents.load_failure import AgentLoadError
 from simulator.kernel import agent_kernels, remote_simulation
-from simulator.kernel.agent_requests import of_folder
 from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_templates import CAN_FORK
@@ -258,7 +257,7 @@ def test_an_agents_process_comes_behind_the_page_once_it_is_loaded(tmp_path: Pat
     )
     kernel = Kernel(Path(sys.executable), tmp_path)
     try:
-        kernel.ask("load", of_folder(tmp_path, tmp_path.name))
+        kernel.ask("load", {"folder": str(tmp_path), "name": tmp_path.name})
         assert (tmp_path / "niceness.txt").read_text() == str(psutil.Process().nice())
         behind, home = max(10, psutil.Process().nice()), Path(f"/proc/{kernel.process_id}")
         threads = [int(each.name) for each in (home / "task").iterdir()] if home.is_dir() else []
@@ -273,10 +272,9 @@ STUDIO = """
 import sys, threading, time
 from pathlib import Path
 from simulator.kernel.kernel import Kernel, KernelError
-from simulator.kernel.agent_requests import of_folder
 folder = Path(sys.argv[1])
 kernel = Kernel(Path(sys.executable), folder)
-threading.Thread(target=kernel.ask, args=("load", of_folder(folder, folder.name)), daemon=True).start()
+threading.Thread(target=kernel.ask, args=("load", {"folder": str(folder), "name": folder.name}), daemon=True).start()
 while not (folder / "child.txt").exists():
     time.sleep(0.02)
 print(kernel.process_id, flush=True)
@@ -351,7 +349,7 @@ def test_a_daemon_of_an_agent_ends_with_its_process_and_no_other_one(
         folder.mkdir()
         (folder / "agent.py").write_text(DAEMON)
         kernels.append(Kernel(Path(sys.executable), folder))
-        kernels[-1].ask("load", of_folder(folder, name))
+        kernels[-1].ask("load", {"folder": str(folder), "name": name})
         wait_until((folder / "child.txt").exists, what="the daemon", seconds=PATIENCE)
         daemons.append(int((folder / "child.txt").read_text()))
     end(kernels[0])
@@ -372,7 +370,7 @@ def test_the_end_of_a_process_is_heard_though_a_child_of_it_holds_the_pipe(tmp_p
     )
     kernel = Kernel(Path(sys.executable), tmp_path)
     with pytest.raises(KernelError, match="exit code 7"):
-        kernel.ask("load", of_folder(tmp_path, tmp_path.name), patience=PATIENCE)
+        kernel.ask("load", {"folder": str(tmp_path), "name": tmp_path.name}, patience=PATIENCE)
     until_gone(int((tmp_path / "child.txt").read_text()))
 
 
