@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app.live.click_waits import AT_ONCE, settle
 from app.live.live_sessions import LiveSession, registry, title
-from app.live.pause_wait import AT_ONCE, settle
 from app.live.session_opening import StartForm, open_session
 from app.server.owners import LOCAL
 from app.session.user_form import ScenarioForm

@@ -16,7 +16,6 @@ from app.forms.upload_panel import upload
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination
-from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
@@ -34,6 +33,7 @@ from app.session.user_form import (
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.facts import UserPlayer
+from simulator.kernel.kernel_agent import model_problem
 from simulator.session.commands import SetUser
 
 _SEAT = "Play the user"

@@ -19,13 +19,13 @@ from app.forms.schema_form_widgets import schema_form
 from app.forms.typed_json import TypedJsonError, parse_object, show_json
 from app.forms.upload_panel import attach, attached, name_files
 from app.forms.widget_store import KeptInputs
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 from app.session.context_fold_panel import seats_button
 from app.session.page_commands import Steps
 from app.session.step_labels import query_said
 from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
-from simulator.branches.failed_turn import FailedStep
+from simulator.branches.branch_tree import FailedStep
 from simulator.facts import TurnStarted
 from simulator.session.attached_files import message_of
 from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser, Undo

@@ -12,12 +12,12 @@ from app.environment.table_widgets import editor_state, height, is_new, problems
 from app.forms.common_panel import problem
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.forms.safe_labels import literal, safe_label
-from app.live.model_names import model_problem
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import canonical, digest
 from simulator.environment.world.connections import NO_EDITS
+from simulator.kernel.kernel_agent import model_problem
 from simulator.session.commands import AnalyseConnections, ChangeSettings, StopAnalysing
 
 if TYPE_CHECKING:

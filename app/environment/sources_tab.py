@@ -27,7 +27,6 @@ from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.upload_panel import upload
 from app.forms.widget_store import KeptInputs, slug
-from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked, with_tool
 from app.session.session_context import SessionContext
@@ -41,6 +40,7 @@ from simulator.environment.recordings.recorded_calls import (
     read_recording,
 )
 from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.kernel.kernel_agent import model_problem
 from simulator.session.commands import ChangeSettings, ClearState, GiveRecording
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from threading import RLock
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
+from app.live.live_sessions import UnsentTexts
 from app.live.session_store import server_store
-from app.live.unsent_texts import UnsentTexts
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
 from evalset.editing.set_saving import has_changed_on_disk
 from evalset.editing.set_work import SetWork
@@ -94,7 +94,7 @@ class EditedSets:
             )
 
     def keep(self, owner: str, path: Path) -> None:
-        """Keep somebody's unsaved work in the store, where it has changed; `app.live.storage_wait` waits for it."""
+        """Keep somebody's unsaved work in the store, where it has changed; `app.live.click_waits` waits for it."""
         store, key = server_store().store, (owner, str(path))
         with self._lock:
             edited = self._desks.get(key)

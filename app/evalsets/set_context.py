@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from app.evalsets.open_sets import Restored
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import CaseStep, field
 from evalset.editing.set_work import SetWork

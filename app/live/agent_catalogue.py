@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Lock, Thread
 
-from app.live.warm_up import PAGES, warm_up
 from simulator.agents import AgentCatalogue, UnknownAgentError, catalogue_for, settings_from
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelLoader
 
 _threads: dict[tuple[AgentCatalogue, str], Thread] = {}
 _lock = Lock()
+_LOG = logging.getLogger(__name__)
 
 WARM_UP_AFTER = 1.0
 """How long the page that shows the agents has the processor for itself, in seconds, before more is imported."""
+
+PAGES = ("app.screens.session_page", "app.screens.eval_sets_page", "app.screens.shared_page")
+"""What draws the pages that come after the start page."""
+
+_SLOW_TO_IMPORT = (
+    "simulator.kernel.remote_simulation",
+    "simulator.runtime.models.reachability",
+    "simulator.store",
+    "google.adk.evaluation.local_eval_sets_manager",
+    "evalset",
+    "pandas",
+)
 
 LOADS_NONE_HERE = True
 """Whether this process imports no agent's code: kernels load and play all agents. Tests of panels play demos without processes."""
@@ -66,3 +80,18 @@ def _import_pages() -> None:
     """Import what comes after the start page while agents are loaded, in processes of their own."""
     Event().wait(WARM_UP_AFTER)
     warm_up(PAGES)
+
+
+def warm_up(modules: Iterable[str] = _SLOW_TO_IMPORT) -> list[str]:
+    """Import what the first session would otherwise wait for; return the names that could not be imported.
+
+    A failure here is only logged: the page imports the same module when it needs it, and shows the error then.
+    """
+    failed: list[str] = []
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception:  # noqa: BLE001 - whatever a foreign module raises at import
+            _LOG.exception("Warming up: %s could not be imported", name)
+            failed.append(name)
+    return failed

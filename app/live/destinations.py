@@ -1,9 +1,14 @@
-"""Says where on the server somebody may write an eval set."""
+"""Says where on the server somebody may write an eval set, and remembers which ones they have used, also outside of the agents' folders."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import logging
+import os
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from app.forms.typed_paths import typed_path
 from app.live.live_sessions import LiveSession
@@ -14,7 +19,10 @@ from evalset.files.eval_names import EVAL_SET_ENDINGS
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import demo_sets_folder
+from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.documents import read_file
+from simulator.base.frozen_value import Value
+from simulator.base.user_data import data_folder, made_folder
 
 CASES_ENDINGS = (*EVAL_SET_ENDINGS, ENDING)
 """What the names of new eval sets and datasets end with."""
@@ -97,3 +105,67 @@ def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:
         raise ValueError(
             f"Several people use this server, so eval sets can only be written to the agent's folder, as .json files: {folder}"
         )
+
+
+# ---------------------------------------------------------------- sets that were used
+
+
+MOST_RECENT = 100
+"""So many are remembered; the one that was used longest ago goes first."""
+
+_PATIENCE_SECONDS = 2.0
+_LOG = logging.getLogger(__name__)
+
+
+class RecentSet(Value):
+    """An eval set that was used: its path, and the name of the agent that it was used with, where that is known."""
+
+    path: str
+    agent: str = ""
+
+
+class _Remembered(Value):
+    """The file of what is remembered of one person, the set that was used last first."""
+
+    format: str = "golden-trace-studio/recent-sets"
+    version: int = 1
+    sets: tuple[RecentSet, ...] = ()
+
+
+def recent_sets(owner: str) -> tuple[RecentSet, ...]:
+    """Return the eval sets that somebody has used and that are still there, the one that was used last first."""
+    return tuple(each for each in _read(_file_of(owner)).sets if Path(each.path).is_file())
+
+
+def remember_set(owner: str, path: Path, agent: str = "") -> None:
+    """Remember that somebody has used a set, and the agent that is known of it unless another one is given.
+
+    Where that cannot be written, the log says so, and nothing else happens.
+    """
+    file, where = _file_of(owner), str(path.absolute())
+    known = next((each.agent for each in _read(file).sets if each.path == where), "")
+    used = RecentSet(path=where, agent=agent or known)
+    if _read(file).sets[:1] == (used,):
+        return
+    try:
+        made_folder(file.parent)
+        with system_lock(lock_path(file), _PATIENCE_SECONDS):
+            others = [each for each in _read(file).sets if each.path != used.path]
+            kept = _Remembered(sets=(used, *others)[:MOST_RECENT])
+            text = json.dumps(kept.model_dump(), indent=2, ensure_ascii=False)
+            write_whole(file, [text.encode()])
+    except (OSError, LockTimeoutError, ValueError) as error:
+        _LOG.warning("The eval set %s was not added to the recent sets: %s", path, error)
+
+
+def _file_of(owner: str) -> Path:
+    name = LOCAL if owner == LOCAL else hashlib.sha256(owner.encode()).hexdigest()[:32]
+    return data_folder(os.environ) / "recent_sets" / f"{name}.json"
+
+
+def _read(file: Path) -> _Remembered:
+    """Read what is remembered; nothing where the file is not there, or damaged: it is only a convenience."""
+    try:
+        return _Remembered.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return _Remembered()

@@ -6,12 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from app.live.agent_catalogue import catalogue
-from app.live.kernel_sessions import resumed
-from app.live.live_sessions import LiveSession, RegistryFullError, registry, title
-from app.live.pause_wait import AT_ONCE, settle
-from app.live.remote_sessions import FOLLOWED
+from app.live.click_waits import AT_ONCE, settle
+from app.live.lease_keeper import FOLLOWED
+from app.live.live_sessions import LiveSession, RegistryFullError, UnsentTexts, registry, title
 from app.live.session_store import server_store
-from app.live.unsent_texts import UnsentTexts
 from app.server.owners import LOCAL
 from simulator.agents import AgentLoadError, UnknownAgentError
 from simulator.agents.agent_directory import directory_of
@@ -126,6 +124,8 @@ def _reopen(store: JournalStore, record: SessionRecord, agent: str, *, by_force:
 def _resumed(store: JournalStore, record: SessionRecord, key: str, journal: StoredJournal) -> LiveSession:
     """Go on with a session; where its agent was renamed, the record keeps the new name from now on."""
     config = _config(key, record, journal)
+    from simulator.kernel.remote_simulation import resumed  # noqa: PLC0415 - importing ADK takes a second
+
     simulation = resumed(journal, config, wait=AT_ONCE)
     if key != record.agent_key:
         try:

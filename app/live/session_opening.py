@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
 from app.forms.typed_json import TypedJsonError, parse_object
-from app.live.kernel_sessions import check_message, opened
+from app.live.click_waits import AT_ONCE, settle
 from app.live.live_sessions import LiveSession, registry, title
-from app.live.pause_wait import AT_ONCE, settle
 from app.live.player_names import not_at_first
 from app.live.reopened_sessions import kept_drafts
 from app.live.session_store import server_store
@@ -25,7 +23,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.facts import EVERY, AgentPlayer, EarlierData, SavedArtifact, ToolPlayer
 from simulator.journal import Journal
-from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_agent import check_message, unreachable
 from simulator.runtime.commanding import Commanding
 from simulator.session import Seats
 from simulator.session.attached_files import earlier_data, files_in, message_of
@@ -70,16 +68,6 @@ class StartSettings(Value):
     initial_state: JsonObject
     earlier: EarlierData
     seats: Seats
-
-
-def unreachable(config: SimulatedAgentConfig) -> dict[str, str]:
-    """Return the reason for each agent whose model cannot be asked from here, by its name."""
-    if isinstance(config, KernelAgentConfig):
-        return config.unreachable
-    # Importing ADK takes a second: not before an agent is loaded.
-    from simulator.runtime.models.reachability import unreachable_models  # noqa: PLC0415 - as above
-
-    return unreachable_models(config.root_agent, os.environ)
 
 
 def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
@@ -166,6 +154,8 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
         simulator.runtime.SimulationError: The agent cannot be simulated.
         simulator.store.StoreError: The session cannot be kept.
     """
+    from simulator.kernel.remote_simulation import opened  # noqa: PLC0415 - importing ADK takes a second
+
     settings = read_form(form, unreachable(config))
     query = message_of(form.query.strip() and form.query, form.files)
     _check_files(form, owner)

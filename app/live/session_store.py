@@ -11,8 +11,7 @@ from threading import Lock, Thread
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from app.live.lease_keeper import Attendant
-from app.live.remote_sessions import FOLLOWED
+from app.live.lease_keeper import FOLLOWED, Attendant
 from simulator.base.secret_masking import error_words
 
 if TYPE_CHECKING:

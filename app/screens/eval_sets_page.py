@@ -46,8 +46,8 @@ from app.evalsets.set_panel import ShownSet, set_page
 from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
 from app.live.agent_catalogue import catalogue
-from app.live.recent_sets import remember_set
-from app.live.storage_wait import keep_drafts
+from app.live.click_waits import keep_drafts
+from app.live.destinations import remember_set
 from app.live.upload_quota import uploads_of
 from app.screens.compared_cases_panel import compared_cases
 from app.screens.played_case import play_case

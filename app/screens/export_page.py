@@ -33,9 +33,8 @@ from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, 
 from app.export.export_replay import LastRun, replayed
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
-from app.live.destinations import check_destination, default_destination
+from app.live.destinations import check_destination, default_destination, remember_set
 from app.live.live_sessions import LiveSession
-from app.live.recent_sets import remember_set
 from app.scripts.script_play import script_text
 from app.server.owners import LOCAL
 from app.server.viewer_time import short_time

@@ -1,7 +1,7 @@
 """Draws the page that the address names: the start page, a session, a shared one, or the eval sets.
 
 The start page comes first and needs a quarter of the modules. The other pages are imported when they are drawn, or a moment after the start page by
-`app.live.warm_up`.
+`app.live.agent_catalogue`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import streamlit as st
 
 from app.forms.widget_store import DraftStore, gather
 from app.forms.widget_sync import acknowledge
+from app.live.click_waits import keep_drafts
 from app.live.live_sessions import LiveSession
-from app.live.page_stamps import TABS
-from app.live.read_only_simulation import NotSharedError
-from app.live.storage_wait import keep_drafts
+from app.live.shared_sessions import NotSharedError
 from app.live.upload_quota import note_page
+from app.live.wake_ups import TABS
 from app.screens.color_scheme_panel import color_scheme
 from app.screens.login_panel import gate
 from app.screens.sidebar import side

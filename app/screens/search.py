@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.evalsets.set_facts import facts_of
 from app.live.agent_catalogue import catalogue
-from app.live.recent_sets import recent_sets
+from app.live.destinations import recent_sets
 from app.screens.search_panel import search_dialog
 from app.screens.search_targets import Searchable, Target
 from app.screens.session_list import SessionLine

@@ -19,15 +19,13 @@ from app.decision.tool_answer import tool_inputs
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
+from app.live.click_waits import KEEP_SECONDS, keep_facts, settle, what_waits_to_be_stored
+from app.live.lease_keeper import FOLLOWED, Followed
 from app.live.live_sessions import LiveSession, registry, title
 from app.live.new_code import has_new_code, know_new_code, misfit_calls, take_new_code
-from app.live.page_stamps import followed_stamp, stamp_of
-from app.live.pause_wait import settle
-from app.live.read_only_simulation import refuse
-from app.live.remote_sessions import FOLLOWED, Followed
 from app.live.reopened_sessions import NotReopenedError, reopened
-from app.live.session_opening import unreachable
-from app.live.storage_wait import KEEP_SECONDS, keep_facts, what_waits_to_be_stored
+from app.live.shared_sessions import refuse
+from app.live.wake_ups import followed_stamp, stamp_of
 from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
@@ -58,10 +56,10 @@ from app.session.timeline_panel import timeline
 from app.session.unopened_panel import unopened
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
-from simulator.branches.failed_turn import failed_step
+from simulator.branches.branch_tree import failed_step
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.facts import ToolAnswered
-from simulator.kernel.kernel_agent import needs_of
+from simulator.kernel.kernel_agent import needs_of, unreachable
 from simulator.seats.requests import ToolRequest
 from simulator.session.commands import MoveHead, Redo, Undo
 

@@ -8,10 +8,10 @@ import streamlit as st
 
 from app.branches.branches_panel import branches_page
 from app.forms.common_panel import problem
+from app.live.click_waits import keep_facts
 from app.live.live_sessions import LiveSession
 from app.live.reopened_sessions import NotReopenedError
 from app.live.shared_sessions import copied, shared_session
-from app.live.storage_wait import keep_facts
 from app.screens.context_panel import context
 from app.screens.export_page import export_page
 from app.screens.read_only_world_panel import world_to_read

@@ -18,7 +18,7 @@ from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
-from app.live.session_opening import StartForm, open_session, unreachable
+from app.live.session_opening import StartForm, open_session
 from app.screens.sidebar import has_no_sessions
 from app.screens.start_panel import (
     OWNER,
@@ -53,7 +53,7 @@ from simulator.agents.agent_settings import interpreter_named
 from simulator.base.secret_masking import error_words
 from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.kernel import KernelError
-from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
+from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of, unreachable
 from simulator.kernel.kernel_processes import agent_processes, restart
 
 LOOK_AGAIN_SECONDS = 0.2

@@ -11,8 +11,7 @@ import streamlit as st
 
 from app.forms.safe_labels import literal
 from app.forms.widget_store import forget_drawn
-from app.live.live_sessions import LiveSession
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import LiveSession, UnsentTexts
 from app.session import page_state
 
 _ASIDE = "aside:"

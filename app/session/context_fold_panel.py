@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 import streamlit as st
 
 from app.forms.widget_store import KeptInputs
-from app.live.live_sessions import LiveSession
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import LiveSession, UnsentTexts
 from app.session import page_state
 
 Fold: TypeAlias = Literal["auto", "open", "folded"]

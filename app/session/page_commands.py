@@ -9,10 +9,9 @@ from typing import Any, ClassVar, TypeAlias
 from pydantic import Field
 from typing_extensions import override
 
-from app.live.kernel_sessions import check_message
+from app.live.click_waits import AT_ONCE
 from app.live.live_sessions import LiveSession
-from app.live.pause_wait import AT_ONCE
-from app.live.read_only_simulation import ReadOnly, refuse
+from app.live.shared_sessions import ReadOnly, refuse
 from app.live.upload_quota import check_attached
 from app.session.page_state import View
 from app.session.stale_clicks import check_seen
@@ -21,6 +20,7 @@ from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.facts import Outcome
+from simulator.kernel.kernel_agent import check_message
 from simulator.runtime.commanding import Commanding
 from simulator.runtime.errors import SimulationError
 from simulator.seats.requests import ToolRequest
@@ -104,7 +104,7 @@ def hand(simulation: Commanding, asked: Asked) -> None:
     """Carry out what was asked for; what follows from it is not waited for.
 
     Raises:
-        app.live.read_only_simulation.ReadOnlyError: The session is only looked at.
+        app.live.shared_sessions.ReadOnlyError: The session is only looked at.
         ValueError: It does not fit; a `SimulationError` where the session refuses it.
     """
     if isinstance(simulation, ReadOnly):  # also what writes to files beside the session

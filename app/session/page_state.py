@@ -13,11 +13,10 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.widget_sync import hold, set_input
-from app.live.live_sessions import LiveSession, registry
+from app.live.live_sessions import LiveSession, UnsentTexts, registry
 from app.live.reopened_sessions import NotReopenedError, kept_drafts
 from app.live.session_store import store_if_open
 from app.live.shared_sessions import shared_session
-from app.live.unsent_texts import UnsentTexts
 from app.server.browser_tabs import new_token
 from app.server.login import visitor
 

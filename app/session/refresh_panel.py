@@ -8,9 +8,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from app.forms.widget_store import DraftStore, keep_typed
-from app.live.page_stamps import TABS, stamp
-from app.live.storage_wait import keep_drafts
-from app.live.wake_ups import PATH, UNKNOWN_TAB
+from app.live.click_waits import keep_drafts
+from app.live.wake_ups import PATH, TABS, UNKNOWN_TAB, stamp
 from app.session import page_state
 from app.session.page_fragments import fragment
 

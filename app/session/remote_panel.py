@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from app.forms.safe_labels import literal
+from app.live.lease_keeper import Followed
 from app.live.live_sessions import title
-from app.live.remote_sessions import Followed
 from app.session.timeline_view import rows
 
 _HEIGHT = 480

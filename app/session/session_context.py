@@ -13,7 +13,7 @@ from simulator.facts import SessionOpened
 from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
-    from app.live.unsent_texts import UnsentTexts
+    from app.live.live_sessions import UnsentTexts
     from simulator.runtime import SimulationView
     from simulator.runtime.knowledge.world_view import WorldView
     from simulator.session import SimulationSession

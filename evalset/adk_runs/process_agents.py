@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS, absolute_agent, agent_named
-from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader
 
 if TYPE_CHECKING:
     from evalset.adk_runs.run_spec import AgentPlace

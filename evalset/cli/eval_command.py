@@ -144,7 +144,8 @@ def _planned(
         ValueError: It lacks something.
     """
     from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal  # noqa: PLC0415 - as above
-    from simulator.runtime.models.reachability import model_problem_for, model_reachability  # noqa: PLC0415 - as above
+    from simulator.kernel.kernel_agent import model_problem  # noqa: PLC0415 - as above
+    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
     path, recorded = _environment(given)
     chosen = [case.eval_id for case in cases]
@@ -165,7 +166,7 @@ def _planned(
         models="Use --models real",
         criteria="Name a file of criteria with --config",
     )
-    if why := refusal(planned, remedies, partial(model_problem_for, config)):
+    if why := refusal(planned, remedies, partial(model_problem, config=config)):
         raise UsageError(why)
     return planned
 

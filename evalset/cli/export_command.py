@@ -174,7 +174,7 @@ def _agents_dir(given: argparse.Namespace) -> str:
 def _root_agent(words: str) -> BaseNode | None:
     """Load the agent that was named; None for none."""
     from simulator.agents import agent_named  # noqa: PLC0415 - as above
-    from simulator.kernel.kernel_loader import KernelLoader  # noqa: PLC0415 - as above
+    from simulator.kernel.kernel_agent import KernelLoader  # noqa: PLC0415 - as above
 
     return agent_named(words, KernelLoader()).root_agent if words else None
 

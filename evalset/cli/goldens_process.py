@@ -30,8 +30,8 @@ from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here
 from simulator.agents import absolute_agent
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
+from simulator.kernel.agent_kernels import KernelExecutor
 from simulator.kernel.kernel import KernelError, RefusedError
-from simulator.kernel.kernel_executor import KernelExecutor
 
 _OPTIONS = "--goldens-options"
 _RECORDED = f'{ANSWERED_BY["recorded"]}. {_OPTIONS}="--models auto" asks the agents\' own models where they are reachable'

@@ -39,7 +39,7 @@ from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelLoader
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.knowledge.tool_shapes import agents_as_tools
 from simulator.scripts import (

@@ -28,12 +28,12 @@ from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
 from simulator.base.validation_words import validated
 from simulator.facts import Fact, ToolPlayer
+from simulator.kernel.remote_simulation import opened
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.models.reachability import default_seats
 from simulator.scripts import ScriptError, ScriptStep, Waits, script_of, write_script
 from simulator.scripts.script import ScriptTurn
 from simulator.scripts.script_text import waits_for, waits_for_user
-from simulator.scripts.scripted_session import opened
 from simulator.session import Seats, SessionState, SimulationSession
 from simulator.session.user_fold import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
 

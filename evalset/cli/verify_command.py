@@ -42,7 +42,7 @@ from evalset.verify.errors import UnreadableSetError, VerifyError
 if TYPE_CHECKING:
     from evalset.replay.model_choice import Models
     from evalset.verify.results import Verification, VerifyProgress
-    from simulator.kernel.kernel_executor import KernelExecutor
+    from simulator.kernel.agent_kernels import KernelExecutor
 
 
 def _run(given: argparse.Namespace, progress: ProgressLine) -> int:

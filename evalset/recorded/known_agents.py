@@ -17,8 +17,7 @@ from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
 from simulator.environment.declared_tools import STEERING, TRANSFER
 from simulator.environment.schema.schema_checks import misnamed, refusal, undeclared
 from simulator.environment.world.connections import ToolShape
-from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, needs_of
 
 if TYPE_CHECKING:
     from simulator.agents.expected_input import StateNeeds

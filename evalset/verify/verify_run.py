@@ -22,9 +22,9 @@ from evalset.verify.verify_workers import kernels_with, workers_for
 from evalset.verify.work_sharing import verify_by
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.documents import read_file
+from simulator.kernel.agent_kernels import KernelExecutor
 from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_executor import KernelExecutor
 
 
 def verify(  # long: what it takes is most of it

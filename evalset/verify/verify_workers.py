@@ -10,9 +10,9 @@ from evalset.replay.model_choice import Models
 from evalset.verify.errors import VerifyError
 from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
 from simulator.agents.agent_folder import AgentFolder
+from simulator.kernel.agent_kernels import KernelExecutor
 from simulator.kernel.interpreters import project_python
 from simulator.kernel.kernel import Kernel
-from simulator.kernel.kernel_executor import KernelExecutor
 
 _WORTH_A_PROCESS = 20
 """Runs for which another process pays: starting it takes as long as a few dozen of them."""

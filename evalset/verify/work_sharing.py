@@ -15,7 +15,7 @@ from evalset.verify.criteria import Criteria
 from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verification, VerifyProgress
 from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.kernel.kernel_executor import KernelExecutor
+from simulator.kernel.agent_kernels import KernelExecutor
 from simulator.runtime.adk.private_network import used_together
 
 if TYPE_CHECKING:

@@ -1,4 +1,8 @@
-"""The kernels of the agents: one process for each agent's code as it was loaded, started anew where it has ended."""
+"""The kernels of the agents: one process for each agent's code as it was loaded, started anew where it has ended.
+
+Beside those that play sessions there are workers: `AgentKernels.run` has one function run in a kernel that ends with it, and a
+`KernelExecutor` shares functions out among several, as `concurrent.futures` has it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -26,6 +30,7 @@ MOST_FOLDERS = 500
 _NOT_ITS_OWN = frozenset({"__pycache__", "venv", "env", "node_modules", "site-packages"})
 _CODE = (".py", ".yaml", ".yml", ".toml")
 _STOPPED = "loading the agent was stopped"
+_ENDED = "the process was stopped"
 _ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
 
 
@@ -227,3 +232,90 @@ def _code_in(home: Path) -> Iterator[Path]:
     for folder, below, names in islice(os.walk(home), MOST_FOLDERS):
         below[:] = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ITS_OWN)
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")
+
+
+# ---------------------------------------------------------------- functions in kernels
+
+
+class KernelEndedError(BrokenExecutor):
+    """A kernel ended at work; the text says how. What is submitted next runs in a fresh one."""
+
+
+class KernelExecutor(Executor):
+    """Runs functions of `FOR_KERNELS` in kernels: each of its workers holds one, started when it is needed first."""
+
+    def __init__(self, start: Callable[[bool], Kernel], workers: int, *, is_private: bool = False) -> None:
+        """Make it.
+
+        Args:
+            start: Starts a kernel, with a network of its own or without; where its functions take an agent, one that has loaded it.
+            workers: How many kernels there are at most; at least 1.
+            is_private: Whether they have a network of their own, until a function needs that of the machine.
+        """
+        self._start, self._kernels, self._is_over = start, set[Kernel](), False
+        self._is_private = is_private
+        self._lock, self._worker = threading.Lock(), threading.local()
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="kernel-worker")
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function run in a kernel.
+
+        Args:
+            fn: One of `FOR_KERNELS`. It is given the kernel's agent (None where it has loaded none) before its arguments.
+            args: None: arguments go by name.
+            kwargs: Its arguments, in JSON.
+
+        Returns:
+            What it gives, in JSON. It may fail with a `KernelEndedError`; a `KernelError`, where no kernel can be started; or a
+            `RefusedError`, where the function raised.
+
+        Raises:
+            TypeError: There are arguments by position.
+        """
+        if args:
+            raise TypeError("a kernel takes keyword arguments only")
+        return self._threads.submit(self._run, fn.__name__, kwargs)
+
+    def _run(self, function: str, arguments: JsonObject) -> Any:
+        kernel = self._kernel()
+        try:
+            return kernel.ask("run", {"function": function, "arguments": arguments})
+        except KernelError as error:
+            raise KernelEndedError(str(error)) from error
+        except RefusedError as error:
+            if not error.needs_network:
+                raise
+        self._is_private = False
+        kernel.kill(_ENDED)
+        return self._run(function, arguments)
+
+    def _kernel(self) -> Kernel:
+        """Return this thread's kernel."""
+        held: Kernel | None = getattr(self._worker, "kernel", None)
+        if held is not None and held.alive:
+            return held
+        with self._lock:
+            if held is not None:
+                self._kernels.discard(held)
+            if self._is_over:
+                raise KernelEndedError(_ENDED)
+        kernel = self._start(self._is_private)
+        self._worker.kernel = kernel
+        with self._lock:
+            self._kernels.add(kernel)
+        self._end_late(kernel)
+        return kernel
+
+    def _end_late(self, kernel: Kernel) -> None:
+        """End a kernel that was started while all was ended."""
+        if self._is_over:
+            kernel.kill(_ENDED)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take nothing more, and end the kernels: once all is done, or at once where nobody waits."""
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures or not wait)
+        with self._lock:
+            self._is_over = True
+            kernels = tuple(self._kernels)
+        for kernel in kernels:
+            kernel.kill(_ENDED)

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.entities import Contradiction
@@ -28,6 +29,7 @@ from simulator.runtime.commanding import Commanding, SimulationView, UserView
 from simulator.runtime.errors import ContradictionError, ReplayDivergence, SimulationError
 from simulator.runtime.performing import check_reachable, gives, step_to
 from simulator.runtime.session_engine import AgentBehind
+from simulator.runtime.simulation import Simulation
 from simulator.runtime.turns.undo_targets import redone, undone
 from simulator.seats.requests import Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession
@@ -624,6 +626,40 @@ class RemoteSimulation(Commanding):
         except (RefusedError, KernelError):
             _LOG.debug("A kernel did not close a session", exc_info=True)
         kernel.forget(self._id)
+
+
+def opened(
+    config: SimulatedAgentConfig,
+    *,
+    clock: Callable[[], float] = time.time,
+    at: float | None = None,
+    **how: Any,
+) -> Any:
+    """Begin a session where the agent's code runs: a `RemoteSimulation` or a `Simulation`.
+
+    Args:
+        config: The agent.
+        clock: Gives the time in seconds since the epoch, where the agent's code runs in this process.
+        at: The time that the session begins with where it runs elsewhere; `set_time` sets it from then on.
+        how: What else `Simulation.open` takes.
+
+    Raises:
+        SimulationError: As `Simulation.open`.
+    """
+    if isinstance(config, KernelAgentConfig):
+        return RemoteSimulation.open(config, at=at, **how)
+    return Simulation.open(config, clock=clock, **how)
+
+
+def resumed(journal: Journal, config: SimulatedAgentConfig, *, wait: float) -> Commanding:
+    """Go on with the session of a journal where the agent's code runs, as `Simulation.resume` does.
+
+    Raises:
+        SimulationError: The session has another agent, or its kernel cannot be started.
+    """
+    if isinstance(config, KernelAgentConfig):
+        return RemoteSimulation.resume(journal, config, wait=wait)
+    return Simulation.resume(journal, config, wait=wait)
 
 
 def _refusal(error: RefusedError) -> SimulationError:

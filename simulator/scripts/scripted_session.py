@@ -11,6 +11,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.secret_masking import error_words
 from simulator.journal import Journal
+from simulator.kernel.remote_simulation import opened
 from simulator.runtime import Simulation
 from simulator.scripts.script import Script
 from simulator.scripts.script_player import Asks, Played, ScriptPlay, ScriptStep, seats_of
@@ -37,7 +38,7 @@ def open_for_script(
     Raises:
         SimulationError: The session cannot be opened.
     """
-    return opened(
+    found: Simulation = opened(
         config,
         clock=clock,
         at=at,
@@ -50,34 +51,7 @@ def open_for_script(
         session_id=script.session_id or None,
         keep=keep,
     )
-
-
-def opened(
-    config: SimulatedAgentConfig,
-    *,
-    clock: Callable[[], float] = time.time,
-    at: float | None = None,
-    **how: Any,
-) -> Simulation:
-    """Open a session where the agent's code runs; arguments as for `Simulation.open`.
-
-    Args:
-        config: The agent.
-        clock: Gives the time in seconds since the epoch, where the agent's code runs in this process.
-        at: The time that the session begins with where the agent's code runs elsewhere; `set_time` sets it from then on.
-        how: What else `Simulation.open` takes.
-
-    Raises:
-        SimulationError: As `Simulation.open`.
-    """
-    if config.runs_elsewhere:
-        # Only where it is needed: an agent's own process plays here.
-        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - as said above
-
-        elsewhere: Any = config
-        remote: Any = RemoteSimulation.open(elsewhere, at=at, **how)
-        return remote  # type: ignore[no-any-return] # of the same shape, as `app.live` holds it to
-    return Simulation.open(config, clock=clock, **how)
+    return found
 
 
 def of_now(script: Script) -> Script:

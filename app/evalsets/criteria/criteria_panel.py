@@ -18,7 +18,6 @@ from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
-from app.live.model_names import model_problem, variables_set
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
 from evalset.eval_config.config_checks import Flaw, check
 from evalset.eval_config.config_edits import (
@@ -42,6 +41,7 @@ from evalset.eval_config.criteria_needs import VERTEX, unmet
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
+from simulator.kernel.kernel_agent import model_problem, variables_set
 
 SIDES = ("Form", "JSON")
 

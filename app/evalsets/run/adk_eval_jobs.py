@@ -25,7 +25,8 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.runtime.models.reachability import model_problem_for, model_reachability
+from simulator.kernel.kernel_agent import model_problem
+from simulator.runtime.models.reachability import model_reachability
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""
@@ -66,7 +67,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
     planned = _planned(workspace, choice, config)
     chosen = _models(choice, planned)
     planned = planned._replace(recorded_models=chosen.players == "recorded")
-    if why := refusal(planned, _REMEDIES, partial(model_problem_for, config)):
+    if why := refusal(planned, _REMEDIES, partial(model_problem, config=config)):
         raise ValueError(why)
     workspace.notes["adk_models"] = _said(chosen, planned.models_lack)
     entry = next(each for each in agents.entries() if each.name == choice.agent)

@@ -140,12 +140,6 @@ def set_here(_: SimulatedAgentConfig | None, names: list[str]) -> list[str]:
     return [name for name in names if _given(os.environ, name)]
 
 
-def model_problem_for(config: SimulatedAgentConfig, model: str) -> str | None:
-    """As `model_problem`, in the process of an agent: with the models that its code registers, and its `.env`."""
-    asks: Callable[[str], str | None] | None = getattr(config, "model_problem", None)
-    return asks(model) if asks is not None else model_problem(model, os.environ)
-
-
 def _agents(root: Any) -> Iterator[LlmAgent]:
     return (node for node in all_below(root) if isinstance(node, LlmAgent))
 

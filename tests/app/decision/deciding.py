@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from streamlit.testing.v1 import AppTest
 
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.runtime.commanding import Commanding

@@ -80,7 +80,7 @@ def test_each_decision_is_handed_to_the_simulation() -> None:
 
 def _interrupted(simulation: "Any", asked_for: "list[Any]") -> None:  # noqa: UP037 - the script has no imports
     from app.decision.query_panel import query  # noqa: PLC0415 - the function's text is the page's script
-    from app.live.unsent_texts import UnsentTexts  # noqa: PLC0415 - as above
+    from app.live.live_sessions import UnsentTexts  # noqa: PLC0415 - as above
 
     ended = {"problems": ("the agent's process ended",), "pending": (), "busy": False}
     asked_for.append(query(simulation.view().model_copy(update=ended), UnsentTexts(), None))

@@ -16,7 +16,7 @@ from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 from app.session.timeline_view import step_badges
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script

@@ -12,8 +12,8 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from app.live.model_names import model_problem
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.kernel.kernel_agent import model_problem
 from tests.app.environment.shaped import CANCEL, Shaped
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until

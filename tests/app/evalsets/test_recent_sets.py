@@ -15,8 +15,7 @@ import pytest
 from app.evalsets.set_discovery import check_set, folders, found_sets
 from app.evalsets.set_facts import SetFacts, facts_of
 from app.live.agent_catalogue import catalogue
-from app.live.destinations import check_place, default_destination
-from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
+from app.live.destinations import MOST_RECENT, check_place, default_destination, recent_sets, remember_set
 from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentEntry, AgentSettings, demo_agent
 from tests.app.desk_sessions import answered

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.forms.widget_store import slug
 from app.forms.widget_sync import SEEN_KEY
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 
 SCHEMA = {
     "type": "object",

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.forms.schema_form_widgets import path_of
 from app.forms.typed_json import parse_json
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import UnsentTexts
 from simulator.base.json_values import same
 from tests.app.forms.test_forms_values import ANY_JSON, PAIRS, Pair
 

@@ -12,11 +12,11 @@ from unittest import mock
 import pytest
 from sqlalchemy import event
 
+from app.live import click_waits
 from app.live import session_store as shelves
-from app.live import storage_wait
 from app.live.agent_catalogue import catalogue
+from app.live.lease_keeper import FOLLOWED
 from app.live.live_sessions import LiveSession, registry
-from app.live.remote_sessions import FOLLOWED
 from app.live.session_store import STORE_VARIABLE, StoreOfServer, close_store, server_store
 from app.screens import page
 from simulator.facts import SeatChanged
@@ -264,7 +264,7 @@ def test_what_the_page_did_not_wait_for_is_named(database: Path, monkeypatch: py
     """The page goes on before a text is stored that came while it was drawn: it says so, and only as long."""
     live = _kept_session()
     tab = Tab(live.session_id)
-    monkeypatch.setattr(storage_wait, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(click_waits, "KEEP_SECONDS", 0.0)
     drawn = page._shown
     late = ["while it was drawn"]
 

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from app.live import shared_sessions
+from app.live.agent_catalogue import PAGES
 from app.live.live_sessions import LiveSession, registry
-from app.live.read_only_simulation import GONE, NotSharedError, ReadOnlyError
-from app.live.shared_sessions import shared_session
-from app.live.warm_up import PAGES
+from app.live.shared_sessions import GONE, NotSharedError, ReadOnlyError, shared_session
 from app.screens import session_page, shared_page
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
@@ -313,7 +312,7 @@ def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
     asked: tuple[Callable[[Commanding], object], ...] = (
         lambda simulation: simulation.session,
         lambda simulation: simulation.journal,
-        lambda simulation: simulation.environment,
+        lambda simulation: simulation.environment.now,
         lambda simulation: simulation.view(),
         lambda simulation: simulation.model_view(),
         lambda simulation: simulation.wait(0),

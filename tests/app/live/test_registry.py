@@ -14,11 +14,10 @@ from unittest.mock import Mock
 import pytest
 
 from app import lifespan
-from app.live import pause_wait
+from app.live import click_waits
+from app.live.click_waits import FAST_PATH_SECONDS, REAL_WORK_SECONDS, settle
 from app.live.destinations import check_destination
-from app.live.live_sessions import LiveSession, Registry, RegistryFullError, registry
-from app.live.pause_wait import FAST_PATH_SECONDS, REAL_WORK_SECONDS, settle
-from app.live.unsent_texts import UnsentTexts
+from app.live.live_sessions import LiveSession, Registry, RegistryFullError, UnsentTexts, registry
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
 from simulator.journal import Journal
@@ -255,6 +254,6 @@ def test_a_pause_is_waited_for(
     simulation = Waiting(left)
     if runs:
         simulation.running = (RunningCall(kind="tool", key="k", name="slow", since=0.0),)
-    monkeypatch.setattr(pause_wait, "time", SimpleNamespace(monotonic=lambda: simulation.waited))
+    monkeypatch.setattr(click_waits, "time", SimpleNamespace(monotonic=lambda: simulation.waited))
     settle(simulation)
     assert least <= simulation.waited <= most

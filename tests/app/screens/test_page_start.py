@@ -12,11 +12,10 @@ import pytest
 import streamlit as st
 
 from app.live import agent_catalogue
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import PAGES, catalogue, warm_up
+from app.live.destinations import remember_set
 from app.live.live_sessions import registry
 from app.live.player_names import PLAYERS, not_at_first
-from app.live.recent_sets import remember_set
-from app.live.warm_up import PAGES, warm_up
 from app.screens.search_targets import MOST_FOUND, Searchable, Target
 from app.screens.start_page import LOOKS_BEFORE_LOADING
 from app.screens.start_panel import QUERY_KEY

@@ -211,7 +211,7 @@ def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(s
 def _unsaid(hostile: "Any") -> None:  # noqa: UP037 - the script has no imports
     from app.export.export_panel import script_so_far  # noqa: PLC0415 - as above
     from app.forms.widget_store import KeptInputs  # noqa: PLC0415 - as above
-    from app.live.unsent_texts import UnsentTexts  # noqa: PLC0415 - the function's text is the page's script
+    from app.live.live_sessions import UnsentTexts  # noqa: PLC0415 - the function's text is the page's script
     from simulator.scripts import ScriptError  # noqa: PLC0415 - as above
 
     def written(_: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.live.recent_sets import remember_set
+from app.live.destinations import remember_set
 from app.server.owners import LOCAL
 from evalset import EvalSetWriter
 from evalset.kept_runs.kept_run import KeptRun

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simulator.agents.agent_folder import AgentFolder
-from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.runtime.commanding import Commanding
 from simulator.session import Seats

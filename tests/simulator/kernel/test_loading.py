@@ -9,15 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from simulator.kernel.kernel_loader import KernelLoader
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
 from simulator.agents.agent_fingerprint import under_earlier_name
 from simulator.agents.expected_input import UnfitMessageError
-from simulator.kernel import agent_kernels, kernel_loader
-from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel import agent_kernels, kernel_agent
+from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, model_problem
 from simulator.kernel.remote_simulation import RemoteSimulation
-from simulator.runtime.models.reachability import model_problem_for
 from simulator.seats.answers import said
 from tests.harness.processes import wait_until
 from tests.harness.talking_agent import write_talking_agent
@@ -103,8 +102,8 @@ def test_a_model_is_looked_for_where_the_agent_is(tmp_path: Path, ended: list[Ag
     write_talking_agent(tmp_path / "agents")
     ended.append(agents := catalogue_of(agents_dir=tmp_path / "agents"))
     config = of_kernel(agents, "talking")
-    assert model_problem_for(config, "talker-1") is None
-    assert "nobody-knows-me" in (model_problem_for(config, "nobody-knows-me") or "")
+    assert model_problem("talker-1", config) is None
+    assert "nobody-knows-me" in (model_problem("nobody-knows-me", config) or "")
 
 
 def test_a_file_that_is_still_read_keeps_nothing_else_waiting(
@@ -160,7 +159,7 @@ def test_of_many_agents_few_processes_stay(
     tmp_path: Path, ended: list[AgentCatalogue], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that a session is played in stays; the others are started again for theirs."""
-    monkeypatch.setattr(kernel_loader, "MOST_RESTING", 1)
+    monkeypatch.setattr(kernel_agent, "MOST_RESTING", 1)
     for number in range(3):
         project(tmp_path, DESK, f"desk_{number}")
     ended.append(agents := catalogue_of(agents_dir=tmp_path))

@@ -10,7 +10,7 @@ import pytest
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from simulator.kernel import agent_kernels
 from simulator.kernel.interpreters import project_python
-from simulator.kernel.kernel_loader import KernelLoader
+from simulator.kernel.kernel_agent import KernelLoader
 from simulator.seats.answers import called, said
 from tests.simulator.kernel.projects import DESK, PATIENCE, config_of, greeted, project
 

@@ -379,7 +379,7 @@ def test_scenarios_run_with_generated_responses_or_say_what_is_lacking(
     assert all(each in tab.literal for each in ("simulated user", case.eval_id, "GOOGLE_API_KEY"))
     assert "Generated responses" in tab.app.segmented_control(key=tab.key("adk_how")).options
     tab.workspace.criteria.take({**starting_document(), "user_simulator_config": {"model": "openai/m"}})
-    monkeypatch.setattr(adk_eval_jobs, "model_problem_for", lambda *_: None)
+    monkeypatch.setattr(adk_eval_jobs, "model_problem", lambda *_, **__: None)
     tab.run().click(tab.key("adk_run"))
     assert "tool_trajectory_avg_score and response_match_score need" in tab.literal
     tab.workspace.criteria.take({"criteria": {"hallucinations_v1": 0.5}})
