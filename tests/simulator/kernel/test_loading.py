@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from simulator.kernel.kernel_loader import KernelLoader
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
 from simulator.agents.agent_fingerprint import under_earlier_name
