@@ -103,9 +103,9 @@ def _is_aside(top: str) -> bool:
 
 
 def _of_studio() -> dict[str, str]:
-    """Return where the packages lie that `kernel_program` offers, each under its name of now."""
-    found: dict[str, str] = next(finder.of_studio for finder in sys.meta_path if hasattr(finder, "of_studio"))
-    return found
+    """Return where the packages lie that `kernel_program` offers, each under its name of now; where it offers none, their own names."""
+    offered = (finder.of_studio for finder in sys.meta_path if hasattr(finder, "of_studio"))
+    return next(offered, dict.fromkeys(_MARKS, ""))
 
 
 def _now(name: str) -> str:
