@@ -90,6 +90,8 @@ _NOT_ASKED = object()
 _DECIMAL = decimal.Context()
 """How Python calculates with decimal numbers where nobody has changed it."""
 
+_NO_MODELS = frozenset({"str", "int", "float", "bool", "list", "dict", "List", "Dict"})
+
 _CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "InvocationContext")
 
 
@@ -420,6 +422,8 @@ def _converted(run: ProgramRun, annotation: ast.expr | None, value: Any, scope: 
     classes = [look_up(scope, one.id) if isinstance(one, ast.Name) else None for one in members]
     if len(members) > 1 and all(isinstance(one, Class) and one.kind == "model" for one in classes):
         return _as_one_of(run, classes, value, target, scope) if type(value) is dict else value
+    if len(members) > 1 and any(ast.unparse(one).partition("[")[0] in _NO_MODELS for one in members):
+        return value  # ADK makes no object of such a union
     text = ast.unparse(target)
     if text == "int":
         return int(value) if type(value) is float and value.is_integer() else value

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import MagicMock
 
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
@@ -534,6 +538,45 @@ def test_a_branch_by_type_is_taken_as_adk_gives_the_argument(
     """A union of models is the one that takes the value; ADK leaves an enumeration's value as it is."""
     draft = made(name, arguments)
     assert (draft.value, draft.blanks) == (expected, ())
+
+
+UNIONS = """
+from typing import Optional, Union
+from pydantic import BaseModel
+
+class Address(BaseModel):
+    city: str
+
+def by_text(to: Union[Address, str]) -> dict:
+    return {"text": to} if isinstance(to, str) else {"city": to.city if isinstance(to, Address) else to["city"]}
+
+def by_model(to: Optional[Address | str] = None) -> dict:
+    return {"city": to.city} if isinstance(to, Address) else {"other": to}
+
+def by_list(to: Address | list[Address]) -> dict:
+    return {"many": len(to)} if isinstance(to, list) else {"is_model": isinstance(to, Address)}
+
+def alone(to: Address | None = None) -> dict:
+    return {"is_model": isinstance(to, Address), "is_dict": isinstance(to, dict)}
+"""
+
+
+@for_each("to", ["Rome", {"city": "Rome"}, {"street": "Via"}, [{"city": "Rome"}, {"city": "Oslo"}], None])
+@for_each("name", ["by_text", "by_model", "by_list", "alone"])
+def test_a_branch_by_type_is_taken_as_the_real_tool_takes_it(name: str, to: JsonValue) -> None:
+    """Whatever ADK makes of the argument, where the tool returns something the draft has it without a mark."""
+    names: dict[str, Any] = {}
+    exec(UNIONS, names)  # noqa: S102 - it stands above
+    try:
+        real = asyncio.run(
+            FunctionTool(names[name]).run_async(args={"to": to}, tool_context=MagicMock(spec=ToolContext))
+        )
+    except (AttributeError, KeyError, TypeError):
+        return
+    draft = drafted(
+        DraftCall(tool_name=name, arguments={"to": to}, code=function_of(UNIONS, name), seed="s", state={})
+    )
+    assert (draft.value, draft.blanks) == (real, ())
 
 
 def test_a_union_that_several_models_take_is_marked() -> None:
