@@ -261,7 +261,7 @@ class Parts:
             for one in reversed(self.call.earlier)
             if one.tool_name == self.tool and not one.injected
         ]
-        shapes += [one.value for one in self.outcomes]
+        shapes += [one.value for one in self.outcomes if not one.raises]
         found = error_answers(
             code, message, self.arguments, plan=self.plan, shapes=list(filter(is_error, shapes))
         )

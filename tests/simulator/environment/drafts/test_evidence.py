@@ -393,6 +393,21 @@ def create_order(customer_id: str, sku: str) -> dict:
     assert "'sofa'" in str(made.value["error_message"])
 
 
+@for_each(
+    "body",
+    ["raise NotImplementedError", "raise NotImplementedError('later')", "...", "pass", "",
+     "if len(order_id) > 9:\n        raise ValueError('Too long')\n    return {'order': library.order(order_id)}"],
+)  # fmt: skip
+def test_what_a_tool_raises_is_no_form_of_its_not_found_error(body: str) -> None:
+    """Neither what stands for a body that is not written yet, nor what it raises for other arguments, names it."""
+    text = f'def find_order(order_id: str) -> dict:\n    """Find an order."""\n    {body}\n'
+    call = DraftCall(
+        tool_name="find_order", arguments={"order_id": "O-9"}, code=function_of(text, "find_order")
+    )
+    value: Any = drafted(call, Sources(World(tables=read_tables('{"orders": [{"order_id": "O-7"}]}')))).value
+    assert (value["error_code"], "O-9" in value["error_message"]) == (404, True)
+
+
 @for_each(("maker", "is_denied"), [("create_order", True), ("pay_order", False)])
 def test_what_only_the_session_makes_is_not_there_before_it_is_made(maker: str, is_denied: bool) -> None:
     """The code's own not-found answer, marked as uncertain, comes before one that shows nothing; not where no tool makes such a thing, and not once one is known."""
