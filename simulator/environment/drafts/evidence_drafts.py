@@ -684,7 +684,8 @@ class Parts:
         if self.use != "creates":
             return scope
         kind = self.world.role_of(self.tool, self.arguments).kind
-        return replace(scope, made=len(self.call.earlier), makes=kind)
+        known = [*self.world.collections().get(collection_of(kind), ())]
+        return replace(scope, made=len(self.call.earlier), makes=kind, like=known[-1] if known else "")
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer says something of, too, and what of them nobody said."""

@@ -61,6 +61,7 @@ class ValueContext:
         now: The time of the session's clock; 0 where it is not known.
         made: Of a tool that makes things, how many answers there were before: no two things get one blank for an id.
         makes: The kind of thing that the tool makes; empty where it makes none.
+        like: The id of the last such thing that is known.
     """
 
     chance: Chance
@@ -75,6 +76,7 @@ class ValueContext:
     lean: bool = False
     made: int = 0
     makes: str = ""
+    like: str = ""
     now: float = 0.0
 
     @property
@@ -228,7 +230,7 @@ class Maker:
             case "null":
                 return None
             case None:
-                return self.blank("", name, scope)
+                return self._text(plain, name, scope) if scope.is_new_id else self.blank("", name, scope)
             case other:
                 raise NoValueError(f"{name or 'the response'}: unknown type {other!r}")
 
@@ -252,7 +254,11 @@ class Maker:
         if most < least or least > LARGEST:
             raise NoValueError(f"{name}: no text can have this length")
         pattern = plain.get("pattern")
-        made = drawn_id(scope.makes, scope.chance) if scope.is_new_id and "format" not in plain else None
+        made = (
+            drawn_id(scope.makes, scope.chance, scope.like)
+            if scope.is_new_id and "format" not in plain
+            else None
+        )
         made = made or formatted(plain.get("format"), name, scope.chance, scope.now)
         made = fake(name, scope.chance) if made is None and scope.style == "usual" else made
         if made is not None and not least <= len(made) <= most:

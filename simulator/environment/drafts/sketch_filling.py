@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.drafts.blanks import Blank, Doubts, is_guess
+from simulator.environment.drafts.new_ids import drawn_id, drawn_number
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.value_sketches import shape_of
@@ -38,6 +39,7 @@ class Filler:
         self._free = Maker(SchemaPlan({}))  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
         self._made: ChainMap[int, tuple[JsonValue, str, tuple[Blank, ...]]] = ChainMap()
+        self._new_ids: dict[str, JsonValue] = {}
 
     @property
     def blanks(self) -> tuple[Blank, ...]:
@@ -91,6 +93,8 @@ class Filler:
             known, is_said = {key: one for key, one in scope.known.items() if key != name}, False
             scope = replace(scope, known=known)
         value = self._hole(hole, node, name, scope)
+        if scope.is_new_id and hole.name and not hole.parts:
+            self._new_ids[hole.name] = value
         is_open = hole.kind == "array" and len(self._free.blanks) + len(self._typed.blanks) == free + typed
         if not hole.is_lost and (hole.was is not None or (is_open and hole.like is not None) or is_said):
             marked = {one.path for one in self.blanks}
@@ -162,6 +166,14 @@ class Filler:
             elif part.number not in self._made and part.size_of not in self._made and last in scope.known:
                 whole += str(scope.known[last])
                 is_said |= self._of_code and _is_said(last, scope)
+            elif part.name in self._new_ids or scope.is_new_id:
+                is_alone, is_said = len(hole.parts) == 1, True
+                made = (
+                    drawn_id(scope.makes, scope.chance, scope.like)
+                    if is_alone
+                    else drawn_number(scope.makes, scope.chance)
+                )
+                whole += str(self._new_ids.get(part.name) or made)
             elif self._is_told(part):
                 value = self._one(part, True, part.name, scope)
                 whole += f"<{part.name or 'text'}>" if value is None else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import Unsure, unsure_of
 from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafts.draft_generator import drafted as drafted_from
@@ -21,6 +23,7 @@ from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values
+from tests.simulator.environment.evidence.running import function_of
 
 
 def answered(tool: str, response: Any, **arguments: Any) -> EarlierAnswer:
@@ -116,6 +119,67 @@ def test_the_id_of_what_a_call_makes_is_drawn_as_its_schema_has_it(kind: JsonObj
         fields["customer"] = {"type": "object", "properties": {"id": kind}, "required": ["id"]}
         value: Any = first.value
         assert made("create_order", "customer").value == {**value, "customer": {"id": "<id>"}}
+
+
+SERVICE = """
+import order_service
+
+client = order_service.Client()
+
+def get_order(order_id: str) -> dict:
+    order = client.find(order_id)
+    if order is None:
+        return {"error": f"No order {order_id}"}
+    return {"order_id": order_id, "status": order.status}
+
+def create_order(item: str) -> dict:
+    order = client.create(item)
+    return
+"""
+
+
+@for_each(
+    ("returned", "known", "wanted"),
+    [
+        ('{"order_id": order.id, "note": f"Order {order.id} is created"}', "", r"ORD-\d{4}"),
+        ('{"order": {"id": order["id"]}}', "", r"ORD-\d{4}"),
+        ('{"status": "success", "data": {"id": order.id}}', "", r"ORD-\d{4}"),
+        ('{"order_id": str(order.id)}', "", r"ORD-\d{4}"),
+        ('{"order_id": f"SHOP-{order.number}"}', "", r"SHOP-\d{4}"),
+        ('{"order_id": order.id, "customer_id": order.customer}', "A-7", "A-8"),
+        ('{"order_id": order.id}', "ord_8f3k", r"ord_\d[a-f]\d[a-f]"),
+    ],
+)
+def test_an_id_that_a_service_gives_is_drawn_and_found_again(returned: str, known: str, wanted: str) -> None:
+    """In the shape of the session's other orders, marked as drawn if it is not counted on; only ids of other things stay blank, and an id that nobody gave is not found."""
+    text = SERVICE.replace("    return\n", f"    return {returned}\n")
+    codes = {name: function_of(text, name) for name in ("create_order", "get_order")}
+    before = (answered("create_order", {"order_id": known}, item="mug"),) if known else ()
+
+    def made(tool_name: str, *earlier: EarlierAnswer, code: bool = True, **arguments: Any) -> Draft:
+        own = codes[tool_name] if code else None
+        return drafted_from(
+            DraftCall(
+                tool_name=tool_name,
+                arguments=arguments,
+                earlier=earlier,
+                code=own,
+                codes=codes if code else {},
+            )
+        )
+
+    first: Any = made("create_order", *before, item="lamp")
+    said = json.dumps(first.value)
+    found = re.search(rf'"({wanted})"', said)
+    assert found is not None
+    assert [one.path for one in first.blanks if not one.drawn] == ["$.customer_id"] * ("customer" in returned)
+    assert first.value.get("note", f"Order {found[1]} is created") == f"Order {found[1]} is created"
+    earlier = (*before, answered("create_order", first.value, item="lamp"))
+    for code in (True, False):
+        again: Any = made("get_order", *earlier, code=code, order_id=found[1]).value
+        assert not is_error(again)
+        assert is_error(made("get_order", *earlier, code=code, order_id="NEVER-1").value)
+    assert f'"{found[1]}"' not in json.dumps(made("create_order", *earlier, item="lamp").value)
 
 
 def test_a_change_is_seen_by_the_next_read() -> None:
