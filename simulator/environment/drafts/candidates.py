@@ -14,6 +14,7 @@ from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.counted_rows import is_flag
 from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_generator import best
 from simulator.environment.drafts.draft_request import NO_SOURCES, DraftCall, Sources
@@ -99,14 +100,14 @@ def _others(parts: Parts, expected: Try) -> Iterator[tuple[Label, str, Try]]:
     least = parts.by_schema("least")
     empty = least or Try(_emptied(usual.value, call.arguments), "")
     if not is_error(empty.value):
-        yield "empty", "Empty result", Try(empty.value, f"Minimal {fit}", empty.blanks)
+        yield "empty", "Empty result", Try(parts.agreeing(empty.value), f"Minimal {fit}", empty.blanks)
     if not any(is_error(one.value) for one in (expected, *parts.outcomes)):
         error = _error(call, parts)
         if parts.plan is None or not parts.plan.problems(error):
             yield "error", "Error", Try(error, "An error in the shape that the tool uses")
     most = parts.by_schema("most")
     edge = _stretched(usual.value, call.arguments) if most is None else most.value
-    yield "edge", "Extreme values", Try(edge, f"Largest {fit}")
+    yield "edge", "Extreme values", Try(parts.agreeing(edge, is_flag), f"Largest {fit}")
     hostile = _poisoned(usual.value, call, parts)
     if hostile is not None:
         why = f"The expected response with hostile text in {hostile[1]}"

@@ -26,6 +26,7 @@ from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_roles import UNSURE
 from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
 from simulator.environment.drafts.blanks import WHOLE, Blank, Doubts, kind_of
+from simulator.environment.drafts.counted_rows import agreeing
 from simulator.environment.drafts.docstring_examples import example, shown_answer
 from simulator.environment.drafts.draft_attempt import Try
 from simulator.environment.drafts.draft_request import DraftCall, Sources
@@ -251,6 +252,11 @@ class Parts:
     def fits(self, value: JsonValue) -> bool:
         """Return whether the tool may give an answer."""
         return not self.problems(value)
+
+    def agreeing(self, value: JsonValue, is_open: Callable[[str], bool] = bool) -> JsonValue:
+        """Return an answer whose open counts say the same as its rows, unless the schema has no room for that."""
+        made = agreeing(value, is_open)
+        return made if made == value or self.fits(made) or not self.fits(value) else value
 
     # ------------------------------------------------------------ errors
 
@@ -552,6 +558,7 @@ class Parts:
                 continue
             if self.fits(made):
                 self.hopeless = ""
+                made = self.agreeing(made, {one.path for one in maker.blanks}.__contains__)
                 return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=maker.drew))
         self._is_hopeless = True
         return None
@@ -660,6 +667,7 @@ class Parts:
         if outcome is not _NO_OUTCOME:
             said = self._unless_changed(said, sketch)
         value = filler.filled(said, self._scope("usual"))
+        value = self.agreeing(value, {one.path for one in filler.blanks if not one.drawn}.__contains__)
         effects = NO_EFFECTS
         if said == sketch and (outcome.state or outcome.actions or outcome.unsure):
             effects = ToolEffects(state_delta=filler.known_of(outcome.state), actions={**outcome.actions})

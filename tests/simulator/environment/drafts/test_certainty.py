@@ -540,6 +540,52 @@ def test_a_branch_by_type_is_taken_as_adk_gives_the_argument(
     assert (draft.value, draft.blanks) == (expected, ())
 
 
+ROOMS = """
+import rooms
+
+def by_code(q: str) -> dict:
+    rows = rooms.search(q)
+    listed = [{"id": one.id} for one in rows]
+    return {"rooms": listed, "count": len(rows), "is_empty": not rows, "has_results": bool(rows), "found": len(rows) > 0}
+
+def alone(q: str) -> dict:
+    rows = rooms.search(q)
+    return {"count": len(rows), "is_empty": not rows, "has_results": bool(rows), "found": len(rows) > 0}
+
+def stated(q: str) -> dict:
+    rows = rooms.search(q)
+    return {"rooms": [{"id": 1}, {"id": 2}], "total": int(rows.total), "is_empty": bool(rows.none), "has_results": bool(rows.some), "found": True}
+"""
+ROOM_FIELDS: JsonObject = {
+    "rooms": {"type": "array", "items": {"type": "object", "properties": {"id": {}}, "required": ["id"]}},
+    "count": {"type": "integer", "maximum": 40, "minimum": 0},
+    "is_empty": {"type": "boolean"},
+    "has_results": {"type": "boolean"},
+    "found": {"type": "boolean"},
+}
+
+
+@for_each("name", ["by_code", "alone", "stated", "", "of none"])
+def test_the_fields_of_an_answer_that_count_its_rows_agree(name: str) -> None:
+    """In the draft and in each candidate, whatever tells of them: code, a count alone, or a schema. What nobody knows stays marked."""
+    fields = ROOM_FIELDS if not name else {key: one for key, one in ROOM_FIELDS.items() if key != "rooms"}
+    schema: JsonObject = {"type": "object", "properties": fields, "required": [*fields]}
+    has_code = f"def {name}(" in ROOMS
+    more: dict[str, Any] = {"code": function_of(ROOMS, name)} if has_code else {"response_schema": schema}
+    call = DraftCall(tool_name="search_rooms", arguments={"q": "x"}, **more)
+    assert {"$.is_empty", "$.has_results"} <= marked(drafted(call))
+    for one in candidates(call):
+        value: Any = one.value
+        if is_error(value):
+            continue
+        count = next((value[key] for key in ("count", "total") if key in value), None)
+        size = len(value.get("rooms", [0] * bool(count)))
+        assert (value["is_empty"], value["has_results"], value["found"]) == (size == 0, size > 0, size > 0), (
+            one
+        )
+        assert one.label == "edge" or "rooms" not in value or count in {None, size}
+
+
 UNIONS = """
 from typing import Optional, Union
 from pydantic import BaseModel
