@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from simulator.base.json_text import JsonTextError
 from simulator.base.json_values import place_words
-from simulator.base.validation_words import InputError, first_of, flaws, shortened
+from simulator.base.validation_words import InputError, first_of, shortened
 
 PLAYED = "AGENT --script SET --case ID"
 """What is named where a case is played again."""
@@ -62,7 +62,7 @@ def words_of_refusal(error: Exception) -> str:
     """Return what ADK's loader raised in a few words: pydantic's own text names everything that is wrong."""
     if isinstance(error, JsonTextError):
         return f"not JSON: {error}"
-    return "\n".join(flaws(error)) if isinstance(error, ValidationError) else repr(error)
+    return first_flaw(error) if isinstance(error, ValidationError) else repr(error)
 
 
 def first_flaw(error: ValidationError, *within: str | int) -> str:

@@ -11,6 +11,7 @@ import codecs
 import errno
 import logging
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -169,10 +170,27 @@ class ShellCommand:
 
 
 def _words(error: Exception, given: argparse.Namespace) -> str:
+    from evalset.verify.errors import UnreadableSetError  # noqa: PLC0415 - most commands end without an error
+
+    if isinstance(error, UnreadableSetError):
+        return f"{error}{_doctor_advice(error.eval_set)}"
     if not isinstance(error, OSError):
         return str(error)
     where = error.filename or getattr(given, "out", None)
     return f"{where}: {error.strerror or error}" if where else str(error.strerror or error)
+
+
+def _doctor_advice(path: Path) -> str:
+    """Return a sentence to append to the error on an eval set; empty where the doctor finds nothing."""
+    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
+
+    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
+    errors = [each for each in found if each.severity == "error"]
+    if not errors:
+        return ""
+    if all(each.mendable for each in errors):
+        return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
+    return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
 
 
 # ---------------------------------------------------------------- files that are named

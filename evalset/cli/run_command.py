@@ -30,6 +30,7 @@ from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, unsure_in
 from evalset.recorded.recording_export import record, recorded_for
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
+from evalset.verify.errors import UnreadableSetError
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
 from simulator.agents.absent_packages import placeholder_words
@@ -209,7 +210,7 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
             if (converted := convert_old_form(path, text.encode())) is None:
                 return read_script(text), ()
             text = converted.model_dump_json()
-        chosen = _chosen(path, read_cases(text), case)
+        chosen = _chosen(path, _cases(path, text), case)
         made = script_with_recording(
             chosen, _recorded_of(path, text, chosen), agents_as_tools(config.root_agent)
         )
@@ -226,6 +227,13 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         raise Ends(BAD_INPUT, "\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
     except EvalSetError as error:
         raise Ends(BAD_INPUT, str(error)) from error
+
+
+def _cases(path: Path, text: str) -> dict[str, EvalCase]:
+    try:
+        return read_cases(text)
+    except ScenarioError as error:
+        raise UnreadableSetError(path, f"{path}: {error}") from error
 
 
 def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:

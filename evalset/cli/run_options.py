@@ -19,6 +19,7 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import BAD_INPUT, CODES, WORDS, Ends
 from evalset.cli.terminal_output import ProgressLine
+from evalset.verify.errors import UnreadableSetError
 from simulator.agents import UnknownAgentError
 from simulator.agents.named_agent import require_agent
 from simulator.scripts.script import Otherwise
@@ -98,7 +99,7 @@ main = ShellCommand(
         "--verbose": flag("show warnings of ADK and of the agent"),
     },
     work=_run,
-    told=(UsageError,),
+    told=(UsageError, UnreadableSetError),
     logged=logging.CRITICAL,
     interrupted=WORDS,
 )

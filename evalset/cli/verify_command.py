@@ -6,7 +6,6 @@ import argparse
 import json
 import logging
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -37,7 +36,7 @@ from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
-from evalset.verify.errors import UnreadableSetError, VerifyError
+from evalset.verify.errors import VerifyError
 
 if TYPE_CHECKING:
     from evalset.replay.model_choice import Models
@@ -47,23 +46,7 @@ if TYPE_CHECKING:
 
 def _run(given: argparse.Namespace, progress: ProgressLine) -> int:
     with _stopped_by_interrupt(progress) as stop:
-        try:
-            return _carried_out(given, progress, stop)
-        except UnreadableSetError as error:
-            raise VerifyError(f"{error}{_doctor_advice(error.eval_set)}") from error
-
-
-def _doctor_advice(path: Path) -> str:
-    """Return a sentence to append to the error on an eval set; empty where the doctor finds nothing."""
-    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
-
-    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
-    errors = [each for each in found if each.severity == "error"]
-    if not errors:
-        return ""
-    if all(each.mendable for each in errors):
-        return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
-    return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
+        return _carried_out(given, progress, stop)
 
 
 def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace, in_content
-from evalset.doctor.findings import JsonNode, Notes, listed
+from evalset.doctor.findings import Notes, listed
 from evalset.doctor.model import Severity
+from evalset.files.byte_edits import JsonNode
 from evalset.recorded.known_agents import KnownAgent, migration_of, misfit
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal

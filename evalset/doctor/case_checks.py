@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
-from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
-from evalset.doctor.findings import JsonNode, Notes, listed, short
+from evalset.doctor.findings import Notes, listed
+from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, Replace, short
 from evalset.recorded.known_agents import KnownAgent
 from simulator.base.json_places import JsonPath
 from simulator.base.json_values import same

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
-from evalset.doctor.byte_edits import Edit, Replace
 from evalset.doctor.case_checks import (
     ASKS_A_PERSON,
     ToolPlace,
@@ -20,7 +19,8 @@ from evalset.doctor.case_checks import (
     is_of_a_node,
     undeclared_tools,
 )
-from evalset.doctor.findings import JsonNode, Notes, listed, short
+from evalset.doctor.findings import Notes, listed
+from evalset.files.byte_edits import Edit, JsonNode, Replace, short
 from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step

@@ -19,11 +19,12 @@ from evalset.doctor.case_checks import (
 )
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
-from evalset.doctor.findings import MOST, JsonNode, Notes
+from evalset.doctor.findings import MOST, Notes
 from evalset.doctor.model import Examination, ExaminedFile, Kind
-from evalset.doctor.refusals import note_refusals, note_shapeless
 from evalset.doctor.set_checks import note_dataset, note_old_form
+from evalset.files.byte_edits import JsonNode
 from evalset.files.file_kinds import importable_kind, is_dataset
+from evalset.files.refusals import refused_in
 from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file
 from evalset.recorded.known_agents import KnownAgent, KnownAgents, fitting_agent
@@ -336,16 +337,19 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
         if not isinstance(node.value, dict):
             shown += 1
             if shown <= MOST:  # the last one that is shown stands for the others
-                note_shapeless(node, notes, count=left if shown == MOST else 1)
+                for each in refused_in(node, b"0"):
+                    notes.add(*each[:4], count=left if shown == MOST else 1)
             left -= 1
             continue
         eval_id = node.text("eval_id")
         known = RecordedEvidence(recorded.get(eval_id))
         app_name = (node.field("session_input") or JsonNode(None)).text("app_name")
         agent = settings.agents.of(notes.file, app_name)
-        note_case(Case(node, eval_id, settings.portable, known, agent), notes)
         start, stop = document.places.value(node.path)
-        note_refusals(node, document.places.text[start:stop], eval_id, notes)
+        refused = tuple(refused_in(node, document.places.text[start:stop]))
+        note_case(Case(node, eval_id, settings.portable, known, agent), notes)
+        for each in refused:
+            notes.add(**each._asdict(), eval_id=eval_id)
         if agent is not None:
             agent_checks.note_app(node, agent, eval_id, notes)
             agent_checks.note_state(node, agent, eval_id, notes, known)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from evalset.doctor.byte_edits import RemoveEarlier
 from evalset.doctor.findings import Notes
+from evalset.files.byte_edits import Doubled, RemoveEarlier
 from evalset.files.set_outline import BOM
 from simulator.base.garbage_pauses import reading_large
 from simulator.base.json_places import JsonPath, JsonPlaces
@@ -34,13 +34,6 @@ _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x":
 # Strings are passed over whole; a comma and its blanks are kept where no closing bracket follows.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _TRAILING = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,(?=[ \t\r\n]*+[\]}])', re.DOTALL)
-
-
-class Doubled(dict[str, Any]):
-    """An object in which names stand twice."""
-
-    names: tuple[str, ...] = ()
-    same: frozenset[str] = frozenset()
 
 
 class Document(NamedTuple):

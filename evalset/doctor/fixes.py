@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from evalset.doctor.byte_edits import Edit, RenameMember, apply
 from evalset.doctor.examination import (
     Patient,
     Settings,
@@ -17,8 +16,9 @@ from evalset.doctor.examination import (
 )
 from evalset.doctor.file_reading import Document, read
 from evalset.doctor.file_writing import changes_of, is_environment, read_content
-from evalset.doctor.findings import JsonNode, Note, Notes
+from evalset.doctor.findings import Note, Notes
 from evalset.doctor.model import Changes, FileChange, Finding
+from evalset.files.byte_edits import Edit, JsonNode, RenameMember, apply
 from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from simulator.base.json_places import JsonPlaces

@@ -13,15 +13,15 @@ from json import loads
 from pathlib import Path
 from typing import Any
 
-from evalset.doctor.byte_edits import Edit, Insert, Remove, RenameMember, Replace, apply
 from evalset.doctor.case_checks import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.examination import old_turns
 from evalset.doctor.file_reading import read
 from evalset.doctor.file_writing import changes_of
-from evalset.doctor.findings import JsonNode, Notes
+from evalset.doctor.findings import Notes
 from evalset.doctor.fixes import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
+from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, RenameMember, Replace, apply
 from evalset.recorded.agent_renaming import keys_of, places_of
 from evalset.recorded.golden_digests import DIGESTED, digests_of, value_digest
 from evalset.recorded.known_agents import KnownAgent, KnownAgents

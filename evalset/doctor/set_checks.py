@@ -18,10 +18,10 @@ from google.genai import types
 from pydantic import ValidationError
 
 from evalset.datasets.dataset_fields import is_of_agent, is_reply, is_user_query
-from evalset.doctor.byte_edits import Insert, RenameMember, Replace
-from evalset.doctor.findings import JsonNode, Notes, listed
+from evalset.doctor.findings import Notes, listed
 from evalset.doctor.model import Kind
 from evalset.errors import EvalSetError, first_flaw
+from evalset.files.byte_edits import Insert, JsonNode, RenameMember, Replace
 from evalset.files.case_text import convert_old_form, loaded, set_json
 from evalset.files.eval_names import (
     NAMELESS,
@@ -32,6 +32,7 @@ from evalset.files.eval_names import (
     usable_set_id,
 )
 from evalset.files.file_kinds import import_command, importable_document, is_dataset
+from evalset.files.refusals import refused_value
 from evalset.importing.import_files import trial_import
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING
@@ -133,8 +134,8 @@ def _note_values(held: dict[str, Any], notes: Notes) -> None:
     except ValidationError as error:
         for flaw in error.errors(include_url=False, include_input=False):
             name = spelled[str(flaw["loc"][0])]
-            words = f"ADK refuses the whole file for {name!r}: {flaw['msg'].rstrip('.').lower()}."
-            notes.add("refused-value", (name,), words, "Change it to what ADK expects.")
+            reason = f"{name!r}: {flaw['msg'].rstrip('.').lower()}"
+            notes.add(**refused_value((name,), held.get(name), reason, _TOP)._asdict())
 
 
 def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:

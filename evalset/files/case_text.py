@@ -140,25 +140,27 @@ def loaded(source: Path | str) -> EvalSet:
     ADK opens whatever it is given, and lists everything that is wrong with it: what is no file, too large or wrong in many places
     is refused before.
     """
+    from google.adk.evaluation.eval_set import EvalSet  # noqa: PLC0415 - as above
     from google.adk.evaluation.local_eval_sets_manager import (  # noqa: PLC0415 - as above
         load_eval_set_from_file,
     )
 
-    _check(read_file(source).decode() if isinstance(source, Path) else source)
-    if isinstance(source, Path):
-        return load_eval_set_from_file(str(source), source.stem)
-    with tempfile.TemporaryDirectory(prefix="evalset-") as folder:
-        path = Path(folder, "preview.evalset.json")
-        path.write_bytes(source.encode())
-        return load_eval_set_from_file(str(path), path.stem)
-
-
-def _check(text: str) -> None:
-    from google.adk.evaluation.eval_set import EvalSet  # noqa: PLC0415 - as above
-
+    text = read_file(source).decode() if isinstance(source, Path) else source
     document = read_json(text, constants=True, most=LIMITS["set"])
-    if isinstance(document, dict) and "eval_cases" in document and is_long(document):
+    is_set = isinstance(document, dict) and "eval_cases" in document
+    if is_set and is_long(document):
         validated(EvalSet, document)
+    try:
+        if isinstance(source, Path):
+            return load_eval_set_from_file(str(source), source.stem)
+        with tempfile.TemporaryDirectory(prefix="evalset-") as folder:
+            path = Path(folder, "preview.evalset.json")
+            path.write_bytes(source.encode())
+            return load_eval_set_from_file(str(path), path.stem)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        if is_set:  # ADK takes what it refuses for its older form, and raises what it meets there
+            validated(EvalSet, document)
+        raise
 
 
 def _difference(wanted: Any, found: Any, place: str) -> str | None:

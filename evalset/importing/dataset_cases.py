@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -39,6 +38,7 @@ from evalset.datasets.dataset_fields import (
 )
 from evalset.errors import first_flaw
 from evalset.files.eval_names import usable_eval_id
+from evalset.files.refusals import iso_seconds
 from evalset.importing.adk_events import AdkSession, case_of_session
 from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorded_turns import question_of
@@ -787,11 +787,8 @@ def _root(entry: _Entry) -> str:
 
 def _time(written: Any, number: int) -> float:
     """Return when an event was, in seconds; by its number where that is not known, so that each import gives the same."""
-    if isinstance(written, str):
-        try:
-            return dt.datetime.fromisoformat(written).timestamp()
-        except ValueError:
-            return float(number)
+    if (at := iso_seconds(written)) is not None:
+        return at
     return float(written) if isinstance(written, (int, float)) else float(number)
 
 

@@ -14,15 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import EvalCase, SessionInput
-from google.adk.evaluation.eval_set import EvalSet
 from google.adk.events.event import Event
 from pydantic import ValidationError
 
-from evalset.errors import ScenarioError, first_flaw
+from evalset.errors import EvalSetError, ScenarioError, first_flaw
 from evalset.files.case_text import convert_old_cases
 from evalset.files.eval_names import base_name, case_digest, reviews_path
 from evalset.files.file_kinds import ARCHIVE_STARTS, REVIEW, are_of_session, is_dataset_case
 from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
+from evalset.files.refusals import readable_case
 from evalset.golden_trace.scenarios import read_scenarios, scenario_case
 from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
@@ -198,27 +198,32 @@ def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> No
 
 
 def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_sure: bool) -> None:
-    file, place = source.file, source.place
+    file, place, tell = source.file, source.place, _teller(harvest, source.place)
     match outline.document:
         case {"format": str() as kind}:
             _take_ours(kind, source, harvest)
         case {"eval_cases": list()} | {"evalCases": list()} if outline.is_dataset:
             _take_set(lambda: _of_dataset(source, outline, harvest), source, outline, harvest)
         case {"eval_cases": list()} | {"evalCases": list()}:
-            _take_set(lambda: cases_of_set(file, outline), source, outline, harvest)
+            _take_set(lambda: read_cases(values_of_set(file, outline), tell), source, outline, harvest)
         case {"eval_id": str()} | {"evalId": str()}:
-            _take_set(lambda: one_case(file), source, outline, harvest)
+            _take_set(lambda: read_cases([whole(file)], tell), source, outline, harvest)
         case {"events": list()}:
             harvest.take(place, [_of_session(whole(file), source, harvest)])
         case [{"events": list()}, *_]:
-            with harvest.all_or_nothing():
-                harvest.take(place, (_of_session(each, source, harvest) for each in entries(file)))
+            _take_sessions(source, harvest)
         case {"scenarios": list()}:
             harvest.take(place, _of_scenarios(source, harvest))
         case _ if outline.has_old_cases:
-            _take_set(lambda: old_cases(source.path, file, outline), source, outline, harvest)
+            _take_set(lambda: old_cases(source.path, file, outline, tell), source, outline, harvest)
         case _ if is_sure:
             raise ImportProblemError(_NOTHING_KNOWN)
+
+
+def _take_sessions(source: _Source, harvest: Harvest) -> None:
+    for number, each in enumerate(entries(source.file), 1):
+        with _told(harvest, f"{source.place}, session {number}"):
+            harvest.take(source.place, [_of_session(each, source, harvest)])
 
 
 def _of_scenarios(source: _Source, harvest: Harvest) -> Iterator[FoundCase]:
@@ -343,12 +348,12 @@ def _answers_elsewhere(value: Any) -> Sequence[ObservedCall]:
 # ---------------------------------------------------------------- sessions of ADK's
 
 
-def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> FoundCase:
+def _of_session(document: Any, source: _Source, harvest: Harvest) -> FoundCase:
     """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
-    found = _either(document, "state") or {}
-    told = document["events"]
-    if not are_of_session(told):
+    told = document.get("events") if isinstance(document, dict) else None
+    if not isinstance(told, list) or not are_of_session(told):
         raise ImportProblemError(_NOTHING_KNOWN)
+    found = _either(document, "state") or {}
     try:
         events: list[Event] = [validated(Event, each) for each in _timed(told)]
     except ValidationError as error:
@@ -724,25 +729,6 @@ def entries(file: BinaryIO) -> Iterator[Any]:
         yield stream.value()
 
 
-def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSource]:
-    """Read the cases of an eval set, whose top level may be in camel case: ADK's loader itself would refuse that.
-
-    Raises:
-        ImportProblemError: It is none that ADK can read.
-    """
-    frame = {_SET_NAMES.get(name, name): value for name, value in outline.document.items()}
-    try:
-        validated(EvalSet, frame)
-    except ValidationError as error:
-        raise _set_problem(error) from error
-    for place, value in enumerate(values_of_set(file, outline)):
-        try:
-            case: EvalCase = validated(EvalCase, value)
-        except ValidationError as error:
-            raise _set_problem(error, _CASES, place) from error
-        yield case, value
-
-
 def values_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[Any]:
     """Read the cases of an eval set or a dataset as they stand there."""
     stream = JsonStream(file, constants=True)
@@ -755,32 +741,41 @@ def values_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[Any]:
         return
 
 
-def one_case(file: BinaryIO) -> Iterator[CaseWithSource]:
-    """Read a case that is a file.
+def read_cases(values: Iterable[Any], tell: Callable[[str], None]) -> Iterator[CaseWithSource]:
+    """Read the cases of an eval set as `doctor --fix` would leave them; tell what is changed, and which cases ADK cannot read even so."""
+    for place, value in enumerate(values):
+        eval_id = value.get("eval_id", value.get("evalId")) if isinstance(value, dict) else None
+        which = f"the case {eval_id!r}" if isinstance(eval_id, str) else f"the case {place + 1}"
+        readable, changes = value, tuple[str, ...]()
+        if isinstance(value, dict) and eval_id is None:
+            readable = value | {"eval_id": ""}
+        try:
+            try:
+                case: EvalCase = validated(EvalCase, readable)
+            except ValidationError:
+                readable, changes = readable_case(readable)
+                case = validated(EvalCase, readable)
+        except ValueError as error:  # half a character cannot be written, if not what ADK refuses
+            flaw = first_flaw(error, _CASES, place) if isinstance(error, ValidationError) else str(error)
+            tell(f"{which} is left out: ADK cannot read it: {flaw}")
+            continue
+        for change in changes:
+            tell(f"{which}, {change}")
+        yield case, value
 
-    Raises:
-        ImportProblemError: It is none that ADK can read.
-    """
-    value = whole(file)
-    try:
-        yield validated(EvalCase, value), value
-    except ValidationError as error:
-        raise ImportProblemError(f"ADK cannot read this eval case: {first_flaw(error)}") from error
 
-
-def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[CaseWithSource]:
-    """Read cases in ADK's older form, whose fields for answers its converter passes over.
-
-    Raises:
-        EvalSetError: ADK's converter cannot read them.
-    """
+def old_cases(
+    path: Path, file: BinaryIO, outline: JsonOutline, tell: Callable[[str], None]
+) -> Iterator[CaseWithSource]:
+    """Read cases in ADK's older form, whose fields for answers its converter passes over; tell which it cannot read."""
     if outline.has_old_turns:
         values = iter([{"name": base_name(path), "data": whole(file)}])
     else:
         values = entries(file) if isinstance(outline.document, list) else iter([whole(file)])
-    for value in values:
-        yield from ((case, value) for case in convert_old_cases(path, [value]).eval_cases)
-
-
-def _set_problem(error: ValidationError, *within: str | int) -> ImportProblemError:
-    return ImportProblemError(f"ADK cannot read this eval set: {first_flaw(error, *within)}")
+    for place, value in enumerate(values, 1):
+        try:
+            cases = convert_old_cases(path, [value]).eval_cases
+        except EvalSetError as error:
+            tell(f"the case {place} is left out: {str(error).removeprefix(f'{path}: ')}")
+            continue
+        yield from ((case, value) for case in cases)

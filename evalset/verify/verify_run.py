@@ -169,6 +169,9 @@ def _by(
     try:
         return verify_by(executor, request, eval_ids, workers=workers, tell=tell, stop=stop)
     except (KernelError, RefusedError) as error:
+        from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - imports ADK
+
+        read_eval_set(request.eval_set)  # where ADK refuses the set, that is the reason
         raise VerifyError(str(error)) from error
 
 

@@ -212,23 +212,38 @@ def test_a_set_in_the_old_form_is_read(tmp_path: Path, ends: Ends) -> None:
     assert "KeyError" not in written.out + written.err
 
 
+A_SCENARIO = {
+    "eval_id": "s",
+    "conversation_scenario": {"starting_prompt": "hi", "conversation_plan": "ask"},
+}
+
+
 @pytest.mark.parametrize(
     ("content", "reason", "hint"),
     [
         ('{"evalSetId": "a", "evalCases": []}', "'evalSetId'", "doctor --fix PATH`"),
         ('[{"name": "a"}]', "list", "doctor PATH`"),
         ('{"eval_set_id": ', "valid JSON", "doctor PATH`"),
+        (json.dumps({"eval_set_id": "a", "eval_cases": [A_SCENARIO | {"creation_timestamp": "2026-11-26T10:00:00Z"}]}), "cases.0.creation", "doctor --fix PATH`"),
     ],
 )  # fmt: skip
 def test_a_set_that_cannot_be_read_is_sent_to_the_doctor(
     tmp_path: Path, content: str, reason: str, hint: str, ends: Ends
 ) -> None:
-    """The reason is told exactly, and whether the doctor mends it; what it mends can be verified then."""
+    """The reason is told exactly, and whether the doctor mends it, by each command; what it mends can be verified then."""
     path = tmp_path / "a set.evalset.json"
     path.write_text(content)
-    told = ends(2, "verify", path).err
-    assert reason in told
-    assert f"`golden-trace {hint.replace('PATH', shlex.quote(str(path)))}" in told
+    played = ("run", "order_desk", "--script", path, "--out", tmp_path / "new.evalset.json")
+    exported = ("export", path, "--form", "pytest", "--out", tmp_path / "new")
+    for command in (
+        ("verify", path),
+        ("eval", "order_desk", path),
+        exported,
+        *[played] * ("_cases" in content),
+    ):
+        told = ends(2, *command).err
+        assert reason in told
+        assert f"`golden-trace {hint.replace('PATH', shlex.quote(str(path)))}" in told
     if "--fix" in hint:
         ends(0, "doctor", "--fix", path)
         assert "error" not in ends(0, "verify", path).err

@@ -129,6 +129,9 @@ SETS = [
     Pitfall("refused-value", a_set(name=1), "name"),
     Pitfall("refused-value", a_set(eval_cases=None), "eval_cases"),
     Pitfall("refused-value", a_set(creation_timestamp="soon"), "creation_timestamp"),
+    Pitfall("refused-value", a_set(creationTimestamp="2026-11-26"), "creationTimestamp", mendable=True),
+    Pitfall("refused-value", a_set(a_case(creation_timestamp="2026-11-26T10:00:00Z")), "eval_cases[0].creation_timestamp", mendable=True),
+    Pitfall("refused-value", _turned(creationTimestamp="2026-11-26T10:00:00+02:00"), "eval_cases[0].conversation[0].creationTimestamp", mendable=True),
 ]  # fmt: skip
 
 CASES = [

@@ -18,6 +18,7 @@ from evalset.doctor import Changes, examine, known_agent, mend, preview
 from evalset.doctor import file_writing as writing_room
 from evalset.doctor import fixes as mending_room
 from evalset.files.case_text import loaded
+from evalset.importing.import_files import import_cases
 from evalset.recorded.recording_files import read_environment
 from simulator.base import atomic_files
 from simulator.base.atomic_files import lock_path, system_lock
@@ -254,7 +255,10 @@ OTHER_CALLS = {
 
 @pytest.mark.parametrize("turn_of", ["intermediate_data", "tool_calls", "turn", "events"])
 def test_calls_in_other_spellings_keep_names_and_arguments(tmp_path: Path, turn_of: str) -> None:
-    """What other programs call otherwise, or write as text, becomes `name` and `args`; the second run finds nothing of it."""
+    """What other programs call otherwise, or write as text, becomes `name` and `args`; the second run finds nothing of it.
+
+    An import of the file reads the same, and says what it changed.
+    """
     calls = list(OTHER_CALLS.values())
     parts = [{"function_call": call} for call in calls]
     event = {"author": "desk", "content": {"role": "model", "parts": parts}}
@@ -266,12 +270,12 @@ def test_calls_in_other_spellings_keep_names_and_arguments(tmp_path: Path, turn_
     }[turn_of]
     path = tmp_path / SET
     path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    (imported,), *_, problems = import_cases(path)[:3]
+    assert any("'one', conversation[0]." in problem for problem in problems)
     assert main(["doctor", str(path), "--fix"]) == 0
-    case = loaded(path).eval_cases[0]
-    mended = (case.conversation or [])[0].intermediate_data
-    assert [(call.name, call.args) for call in get_all_tool_calls(mended)] == [("roll", {"sides": 6})] * len(
-        calls
-    )
+    for case in (imported, loaded(path).eval_cases[0]):
+        made = get_all_tool_calls((case.conversation or [])[0].intermediate_data)
+        assert [(call.name, call.args) for call in made] == [("roll", {"sides": 6})] * len(calls)
     assert mend([path]).files == ()
 
 
@@ -301,6 +305,7 @@ def test_a_response_that_is_no_object_is_wrapped_as_adk_does(tmp_path: Path) -> 
     path = tmp_path / SET
     turn = a_turn(intermediate_data={"tool_uses": [], "tool_responses": given})
     path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    assert "'one' is left out" in import_cases(path).problems[0]
     assert main(["doctor", str(path), "--fix"]) == 1
     held = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]["intermediate_data"]
     assert held["tool_responses"] == [

@@ -184,7 +184,7 @@ def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path)
         "d/half.evalset.json": "'half'",
         "broken.test.json": "line 1",
         "odd.evalset.json": "",
-        "worse.evalset.json": "eval_set_id: ",
+        "worse.evalset.json": "eval_cases.0.",
     }
     assert found.keys() == wanted.keys()
     assert all(words in found[name] for name, words in wanted.items())
@@ -301,22 +301,38 @@ def test_no_bytes_crash_the_import(tmp_path: Path, content: bytes) -> None:
         assert import_cases(path).cases == ()
 
 
-def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A case in its midst that ADK cannot read, or a text that ends there, leaves nothing of it; other files are taken."""
+def test_what_cannot_be_read_is_left_out_with_its_place_and_the_rest_is_imported(tmp_path: Path) -> None:
+    """A case, a session, or an old case in the midst of a file; of a text that ends there nothing is, and other files are."""
     cases = [set_of(LISTED, name=f"case {number}")["eval_cases"][0] for number in range(5)]
     unanswered = set_of(turn_of(call_of("A-2")), name="unanswered")["eval_cases"][0]
-    document = {"eval_set_id": "s", "eval_cases": [unanswered, *cases]}
-    written(tmp_path, "a.evalset.json", {**document, "eval_cases": [*cases[:3], {"eval_id": 7}]})
-    whole = json.dumps(document)
+    whole = json.dumps({"eval_set_id": "s", "eval_cases": [unanswered, *cases]})
+    unnamed = {name: held for name, held in cases[4].items() if name != "eval_id"}
+    odd = [*cases[:2], {"eval_id": 7}, {"eval_id": "no turns"}, 3, unnamed, cases[2]]
+    written(tmp_path, "a.evalset.json", {"name": 1, "eval_cases": odd})
     (tmp_path / "b.evalset.json").write_text(whole[: whole.index("case 4")])
-    written(tmp_path, "c.evalset.json", [{"id": "s", "events": [{"author": "user"}]}, 3])
-    written(tmp_path, "d.evalset.json", set_of(LISTED, name="case 0"))
+    sessions = [
+        {
+            "id": name,
+            "events": [{"author": who, "content": {"parts": [{"text": "hi"}]}} for who in ("user", "desk")],
+        }
+        for name in ("s", "t")
+    ]
+    written(tmp_path, "c.evalset.json", [sessions[0], 3, sessions[1]])
+    old = [
+        {"name": name, "data": data}
+        for name, data in (("old", [OLD_TURN]), ("bad", [3]), ("new", [OLD_TURN]))
+    ]
+    written(tmp_path, "d.test.json", old)
     imported = import_cases(tmp_path)
-    assert [case.eval_id for case in imported.cases] == ["case 0"]
-    found = dict(problem.split(": ", 1) for problem in imported.problems)
-    assert found.keys() == {"a.evalset.json", "b.evalset.json", "c.evalset.json"}
-    assert "eval_cases.3.eval_id: " in found["a.evalset.json"]
-    assert "line 1, column " in found["b.evalset.json"]
+    ids = ["case 0", "case 1", "case", "case 2", "s", "t", "old", "new"]
+    assert [case.eval_id for case in imported.cases] == ids
+    left = [problem for problem in imported.problems if "left out" in problem]
+    for problem, where in zip(left, ("cases.2.", "cases.3", "cases.4", "the case 2 "), strict=True):
+        assert where in problem
+    assert any(
+        each.startswith("b.evalset.json: ") and "line 1, column " in each for each in imported.problems
+    )
+    assert any(each.startswith("c.evalset.json, session 2: ") for each in imported.problems)
 
 
 @pytest.mark.parametrize("place", ["beside", "inside"])

@@ -1,10 +1,12 @@
-"""Tells what ADK's own models refuse in a case, and how to fix it."""
+"""Tells what ADK's own models refuse in a case, and how to fix it; also reads a case as it is once that is fixed."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
@@ -20,16 +22,26 @@ from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai import types
 from pydantic import BaseModel, ValidationError
 
-from evalset.doctor.byte_edits import Edit, Remove, RenameMember, Replace
-from evalset.doctor.file_reading import Doubled
-from evalset.doctor.findings import JsonNode, Notes, short
-from simulator.base.json_places import JsonPath
+from evalset.files.byte_edits import (
+    Doubled,
+    Edit,
+    JsonNode,
+    Remove,
+    RenameMember,
+    Replace,
+    apply,
+    short,
+)
+from simulator.base.json_places import JsonPath, JsonPlaces
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.name_casing import camel, snake
+from simulator.base.place_names import path_place
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import is_long, validated
 
+_CASES = "eval_cases"
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    _CASES: (EvalCase,),
     "conversation": (Invocation,),
     "intermediate_data": (IntermediateData, InvocationEvents),
     "invocation_events": (InvocationEvent,),
@@ -65,7 +77,23 @@ _WRAPPERS = frozenset({"function", "function_call", "function_response"})
 """Under these names other programs put the name and the arguments into an object of their own."""
 
 
-class Refusal(NamedTuple):
+_ROUNDS = 50
+"""How often a case is looked at again at most: what is renamed may be refused under its new name."""
+
+
+class Refused(NamedTuple):
+    """Something that ADK refuses: the code of its finding, its place, what it means, and what a person can do or what the `edits` fix and lose."""
+
+    code: str
+    path: JsonPath
+    meaning: str
+    remedy: str = ""
+    fix: str = ""
+    edits: tuple[Edit, ...] = ()
+    loses: str = ""
+
+
+class _Refusal(NamedTuple):
     """What ADK refuses: where, why in pydantic's words, and whether a name is refused rather than a value."""
 
     node: JsonNode
@@ -73,42 +101,50 @@ class Refusal(NamedTuple):
     kind: str
 
 
-def note_refusals(case: JsonNode, text: bytes, eval_id: str, notes: Notes) -> None:
-    """Note what ADK refuses in a case, save what other checks tell in better words.
+def refused_in(case: JsonNode, text: bytes) -> Iterator[Refused]:
+    """Yield what ADK refuses in a case, save what other checks tell in better words.
 
     Args:
         case: The case.
         text: Its JSON.
-        eval_id: Its id.
-        notes: Where to note it.
     """
     for refusal in _refusals(case, text):
         place, value = refusal.node.path, refusal.node.value
         if refusal.kind == "extra_forbidden":
-            _note_key(case, refusal, eval_id, notes)
-        elif place[-1] in _fields(place) and (fits := _fitting(str(place[-1]), value)) not in (None, value):
-            notes.add(
-                "refused-value", place, f"ADK refuses the whole file: {refusal.reason}.",
-                fix=f"changes it to {short(fits)}", edits=[Replace(place, fits)], eval_id=eval_id,
-            )  # fmt: skip
+            yield _refused_key(case, refusal)
         else:
-            _note_value(refusal, eval_id, notes)
+            yield refused_value(place, value, refusal.reason, _fields(place))
 
 
-def note_shapeless(case: JsonNode, notes: Notes, count: int = 1) -> None:
-    """Note a case that is no object; `count` says for how many such cases the note stands, of each of which ADK says the same."""
-    for refusal in _refusals(case, b"0"):
-        _note_value(refusal, "", notes, count)
+def refused_value(place: JsonPath, value: Any, reason: str, fields: Collection[str]) -> Refused:
+    """Tell of a value that ADK refuses; `fields` are the names that ADK knows at its place."""
+    meaning, name = f"ADK refuses the whole file: {reason}.", snake(str(place[-1]))
+    fits = _fitting(name, value) if name in fields else None
+    if fits in (None, value):
+        return Refused("refused-value", place, meaning, "Change it to what ADK expects.")
+    return Refused(
+        "refused-value", place, meaning, fix=f"changes it to {short(fits)}", edits=(Replace(place, fits),)
+    )
 
 
-def _note_value(refusal: Refusal, eval_id: str, notes: Notes, count: int = 1) -> None:
-    notes.add(
-        "refused-value", refusal.node.path, f"ADK refuses the whole file: {refusal.reason}.",
-        "Change it to what ADK expects.", eval_id=eval_id, count=count,
-    )  # fmt: skip
+def readable_case(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a case with all fixed that can be, and in words with the place what was changed."""
+    text, told = json.dumps({_CASES: [value]}).encode(), list[str]()
+    for _ in range(_ROUNDS):
+        places, node = JsonPlaces(text), JsonNode(value, (_CASES, 0))
+        start, stop = places.value(node.path)
+        found = [each for each in refused_in(node, places.text[start:stop]) if each.edits]
+        if not found:
+            break
+        for each in found:
+            loses = f" (discards {each.loses})" if each.loses else ""
+            told.append(f"{path_place(each.path[2:])}: {each.fix}{loses}")
+        text = apply(places, [edit for each in found for edit in each.edits]).text
+        value = json.loads(text)[_CASES][0]
+    return value, tuple(dict.fromkeys(told))
 
 
-def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
+def _refusals(case: JsonNode, text: bytes) -> Iterator[_Refusal]:
     try:
         if is_long(case.value):
             validated(EvalCase, case.value)  # ends where enough is wrong
@@ -116,7 +152,7 @@ def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
     except Exception as error:  # noqa: BLE001 - a validator of ADK raises what it likes; the person is told
-        yield Refusal(case, error_words(error), "raised")
+        yield _Refusal(case, error_words(error), "raised")
         return
     else:
         return
@@ -128,7 +164,7 @@ def _refusals(case: JsonNode, text: bytes) -> Iterator[Refusal]:
         if not form_fits or told or (not each["loc"] and each["type"] == "value_error"):
             continue
         reason = f"{snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
-        yield Refusal(node, reason, each["type"])
+        yield _Refusal(node, reason, each["type"])
 
 
 def _located(case: JsonNode, loc: tuple[int | str, ...]) -> tuple[JsonNode, bool]:
@@ -152,48 +188,40 @@ def _located(case: JsonNode, loc: tuple[int | str, ...]) -> tuple[JsonNode, bool
     return node, form_fits
 
 
-def _note_key(case: JsonNode, refusal: Refusal, eval_id: str, notes: Notes) -> None:
+def _refused_key(case: JsonNode, refusal: _Refusal) -> Refused:
     path, value = refusal.node.path, refusal.node.value
     name = str(path[-1])
     parent = _parent(case, path)
     if _is_turn(path) and snake(name) in _SPELLINGS["tool_uses"] | {"tool_uses"}:
-        _note_calls_of_turn(parent, path, value, eval_id, notes)
-        return
-    meaning = f"ADK does not know the field {name!r} here and refuses the whole file."
-    if _note_spelling(parent, path, meaning, eval_id, notes):
-        return
+        return _calls_of_turn(parent, path, value)
+    found = Refused(
+        "refused-key", path, f"ADK does not know the field {name!r} here and refuses the whole file."
+    )
+    if (spelled := _other_spelling(parent, found)) is not None:
+        return spelled
     free = [
         field for field in _fields(path) if field not in parent.members and camel(field) not in parent.members
     ]
     same = next((field for field in free if _plain(field) == _plain(name)), None)
     if _is_message(path) and name in _TEXTS and isinstance(value, str) and not parent.members.get("parts"):
-        _note_text_of_message(parent, path, value, eval_id, notes)
-    elif same is not None:
-        notes.add(
-            "refused-key",
-            path,
-            meaning,
-            fix=f"renames it to {same!r}",
-            edits=[RenameMember(path, same)],
-            eval_id=eval_id,
-        )
-    elif isinstance(parent.value, Doubled) and name in parent.value.names:
-        notes.add("refused-key", path, meaning, "Decide first which of the two to keep.", eval_id=eval_id)
+        return _text_of_message(parent, path, value)
+    if same is not None:
+        return found._replace(fix=f"renames it to {same!r}", edits=(RenameMember(path, same),))
+    if isinstance(parent.value, Doubled) and name in parent.value.names:
+        remedy = "Decide first which of the two to keep."
     elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
-        notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
+        remedy = f"Did you mean {meant[0]!r}?"
     else:
-        notes.add(
-            "refused-key", path, meaning, fix="removes it", edits=[Remove(path)], eval_id=eval_id,
-            loses=f"{name} = {short(value)}",
-        )  # fmt: skip
+        return found._replace(fix="removes it", edits=(Remove(path),), loses=f"{name} = {short(value)}")
+    return found._replace(remedy=remedy)
 
 
-def _note_spelling(parent: JsonNode, path: JsonPath, meaning: str, eval_id: str, notes: Notes) -> bool:
-    """Note what another program calls otherwise in a call or a response: it gets ADK's name, and is never removed."""
-    name, known = str(path[-1]), _fields(path)
+def _other_spelling(parent: JsonNode, found: Refused) -> Refused | None:
+    """Tell of what another program calls otherwise in a call or a response: it gets ADK's name, and is never removed."""
+    path, name, known = found.path, str(found.path[-1]), _fields(found.path)
     value, edits = parent.members[name], list[Edit]()
     if isinstance(parent.value, Doubled) and name in parent.value.names:
-        return False
+        return None
     if snake(name) in _WRAPPERS and isinstance(value, dict) and "name" in known:
         rest = {key: held for key, held in parent.members.items() if key != name and held is not None}
         fix, edits = "moves its fields into the call", [Replace(parent.path, rest | value)]
@@ -201,7 +229,7 @@ def _note_spelling(parent: JsonNode, path: JsonPath, meaning: str, eval_id: str,
     else:
         field = next((each for each in known if snake(name) in _SPELLINGS.get(each, ())), "")
         if not field:
-            return False
+            return None
         fits, others = _fitting(field, value), _SPELLINGS[field] | {field}
         given = [key for key, held in parent.members.items() if snake(key) in others and held is not None]
         possible = fits is not None and given == [name]
@@ -210,15 +238,17 @@ def _note_spelling(parent: JsonNode, path: JsonPath, meaning: str, eval_id: str,
         edits += [Remove((*parent.path, key)) for key in empty]
         edits += [Replace(path, fits)] if fits != value else []
     remedy = f"Write what it holds as {field!r}."
-    notes.add("refused-key", path, meaning, remedy, fix=fix, edits=edits if possible else (), eval_id=eval_id)
-    return True
+    return found._replace(remedy=remedy, fix=fix, edits=tuple(edits) if possible else ())
 
 
 def _fitting(field: str, value: Any) -> Any:
     """Return a value as ADK's field takes it; None where it does not fit, or could be meant in two ways.
 
-    Arguments in JSON text become their object, and any other response is wrapped as ADK wraps what a tool returns.
+    Arguments in JSON text become their object, any other response is wrapped as ADK wraps what a tool returns, and a time in
+    ISO 8601 becomes its seconds.
     """
+    if field == "creation_timestamp":
+        return iso_seconds(value)
     read = value
     if field in {"args", "response"} and isinstance(value, str):
         with suppress(JsonTextError):
@@ -231,43 +261,50 @@ def _fitting(field: str, value: Any) -> Any:
     return read if isinstance(read, wanted) else None
 
 
+def iso_seconds(value: Any) -> float | None:
+    """Return the seconds since the epoch of a time in ISO 8601, in UTC where it names no zone; None for anything else."""
+    try:
+        time = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
 def _is_message(path: JsonPath) -> bool:
     return len(path) > 1 and isinstance(path[-2], str) and snake(path[-2]) in _MESSAGES
 
 
-def _note_text_of_message(parent: JsonNode, path: JsonPath, value: str, eval_id: str, notes: Notes) -> None:
-    """Note a message whose text stands beside its role, as other formats have it: it becomes the one part."""
+def _text_of_message(parent: JsonNode, path: JsonPath, value: str) -> Refused:
+    """Tell of a message whose text stands beside its role, as other formats have it: it becomes the one part."""
     edits: list[Edit] = [RenameMember(path, "parts"), Replace(path, [{"text": value}])]
     if "parts" in parent.members:
         edits.insert(0, Remove((*path[:-1], "parts")))
-    notes.add(
-        "refused-key", path, f"ADK does not know the field {str(path[-1])!r} in a message and refuses the whole file.",
-        fix="moves the text into 'parts'", edits=edits, eval_id=eval_id,
-    )  # fmt: skip
+    words = f"ADK does not know the field {str(path[-1])!r} in a message and refuses the whole file."
+    return Refused("refused-key", path, words, fix="moves the text into 'parts'", edits=tuple(edits))
 
 
-def _note_calls_of_turn(parent: JsonNode, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
-    """Note calls that stand in a turn of today's: they become its `intermediate_data` where it has none."""
+def _calls_of_turn(parent: JsonNode, path: JsonPath, value: Any) -> Refused:
+    """Tell of calls that stand in a turn of today's: they become its `intermediate_data` where it has none."""
     name, code, meaning = str(path[-1]), "refused-key", "ADK expects calls in 'intermediate_data'"
     if name == _OLD_TOOL_USE:
         code, meaning = "old-tool-use", f"{name!r} belongs to the legacy format"
-    meaning += ". ADK refuses the whole file for it in a turn of the current format."
+    found = Refused(
+        code, path, f"{meaning}. ADK refuses the whole file for it in a turn of the current format."
+    )
     calls = value if isinstance(value, list) else [value]
     known = all(isinstance(call, dict) for call in calls)
     if code == "old-tool-use" and known:
         known = all(set(use) <= {"tool_name", "tool_input"} and "tool_name" in use for use in calls)
         calls = [{"name": use["tool_name"], "args": use.get("tool_input", {})} for use in calls if known]
     if not calls and known:
-        notes.add(code, path, meaning, fix="removes the empty list", edits=[Remove(path)], eval_id=eval_id)
-    elif known and parent.field("intermediate_data") is None:
-        edits: list[Edit] = [RenameMember(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
-        if "intermediate_data" in parent.members:
-            edits.insert(0, Remove((*path[:-1], "intermediate_data")))
-        fix = "moves the calls into 'intermediate_data'"
-        notes.add(code, path, meaning, fix=fix, edits=edits, eval_id=eval_id)
-    else:
+        return found._replace(fix="removes the empty list", edits=(Remove(path),))
+    if not known or parent.field("intermediate_data") is not None:
         remedy = "Write the calls as 'intermediate_data.tool_uses', each with 'name' and 'args'."
-        notes.add(code, path, meaning, remedy, eval_id=eval_id)
+        return found._replace(remedy=remedy)
+    edits: list[Edit] = [RenameMember(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
+    if "intermediate_data" in parent.members:
+        edits.insert(0, Remove((*path[:-1], "intermediate_data")))
+    return found._replace(fix="moves the calls into 'intermediate_data'", edits=tuple(edits))
 
 
 def _is_turn(path: JsonPath) -> bool:

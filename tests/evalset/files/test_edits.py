@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, RenameMember, Replace, apply
 from evalset.doctor.model import unified
+from evalset.files.byte_edits import Edit, Insert, Remove, RemoveEarlier, RenameMember, Replace, apply
 from simulator.base.json_places import JsonPath, JsonPlaces
 from tests.evalset.files.formatting import VALUES, eval_sets, formatted
 
