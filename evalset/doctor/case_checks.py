@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
 from evalset.doctor.findings import Notes, listed
-from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, Replace, short
+from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, RenameMember, Replace, short
+from evalset.files.refusals import Refused
 from evalset.recorded.known_agents import KnownAgent
 from simulator.base.json_places import JsonPath
 from simulator.base.json_values import same
@@ -319,6 +320,7 @@ class Case(NamedTuple):
         portable: Whether every ADK from 1.24 on shall read it.
         known: What the recorded environment tells of it.
         agent: Its agent, where that is known.
+        refused: What ADK refuses in it.
     """
 
     node: JsonNode
@@ -326,6 +328,7 @@ class Case(NamedTuple):
     portable: bool = False
     known: RecordedEvidence = RecordedEvidence()
     agent: KnownAgent | None = None
+    refused: tuple[Refused, ...] = ()
 
     def is_agent(self, name: str) -> bool:
         """Return whether a call is one of an agent of the tree, which has no answer."""
@@ -543,7 +546,10 @@ def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:
     for place in calls:
         if not place.name:
             words = "The call has no tool name, so no trajectory can match it."
-            notes.add("call-without-name", place.at.path, words, "Add the tool's name.", eval_id=case.eval_id)
+            notes.add(
+                "call-without-name", place.at.path, words, "Add the tool's name.", eval_id=case.eval_id,
+                fix="takes it from the field that has it", edits=_naming(place.at.path, case.refused),
+            )  # fmt: skip
     asking = [place for place in calls if _stops(place, case.known)]
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
@@ -558,6 +564,17 @@ def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
     _note_parallel(case, turn, notes)
+
+
+def _naming(call: JsonPath, refused: Iterable[Refused]) -> list[Edit]:
+    """Return the edits of what ADK refuses in a call that give it its name."""
+    return [
+        edit
+        for each in refused
+        for edit in each.edits
+        if (edit == RenameMember(edit.path, "name") and edit.path[:-1] == call)
+        or (isinstance(edit, Replace) and edit.path == call and "name" in edit.value)
+    ]  # fmt: skip
 
 
 def _stops(place: ToolPlace, known: RecordedEvidence) -> bool:

@@ -347,7 +347,7 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
         agent = settings.agents.of(notes.file, app_name)
         start, stop = document.places.value(node.path)
         refused = tuple(refused_in(node, document.places.text[start:stop]))
-        note_case(Case(node, eval_id, settings.portable, known, agent), notes)
+        note_case(Case(node, eval_id, settings.portable, known, agent, refused), notes)
         for each in refused:
             notes.add(**each._asdict(), eval_id=eval_id)
         if agent is not None:

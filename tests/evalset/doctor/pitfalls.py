@@ -171,6 +171,8 @@ TURNS = [
 
 CALLS = [
     Pitfall("call-without-name", _turned(intermediate_data={"tool_uses": [{"args": {}}]})),
+    Pitfall("call-without-name", _turned(intermediate_data={"tool_uses": [{"tool_name": "find"}]}), mendable=True),
+    Pitfall("call-without-name", _turned(intermediate_data={"tool_uses": [{"function": {"name": "find", "arguments": "{}"}}]}), mendable=True),
     Pitfall("call-without-response", _turned(intermediate_data={"tool_uses": [{"name": "find_order", "args": {}}]})),
     Pitfall("response-without-call", _turned(intermediate_data={"tool_responses": [{"name": "find_order", "response": {}}]})),
     Pitfall("duplicate-call-id", _turned(intermediate_data=events(an_event(a_call()), an_event(a_call(), an_answer())))),
