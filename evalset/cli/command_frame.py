@@ -71,6 +71,20 @@ LATENCIES: Options = {
         "delay each tool response as recorded; the time a person took to answer is not included"
     )
 }
+
+
+def unrecorded(more: str = "") -> Options:
+    """Return the option of what answers a call that was not recorded; `more` is said of `generate`."""
+    return {
+        "--unrecorded": option(
+            "what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
+            f"rules, then a generated draft (`generate`){more}",
+            choices=("fail", "rules", "generate"),
+            default="fail",
+        )
+    }
+
+
 RESULT: Options = {"--json": flag("write the result as one JSON object")}
 RESULTS: Options = {
     "--json": flag("write the results as one JSON object"),

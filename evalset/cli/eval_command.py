@@ -28,6 +28,7 @@ from evalset.cli.command_frame import (
     flag,
     option,
     repeated,
+    unrecorded,
     write_output,
 )
 from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED
@@ -379,12 +380,7 @@ main = ShellCommand(
         ),
         **ENVIRONMENT,
         "--models": option(_MODELS, choices=("auto", "real", "recorded"), default=BY_HAND),
-        "--unrecorded": option(
-            "what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-            "rules, then a generated draft (`generate`), which cases without a recording and scenarios need",
-            choices=("fail", "rules", "generate"),
-            default="fail",
-        ),
+        **unrecorded(", which cases without a recording and scenarios need"),
         **LATENCIES,
         "--timeout": option(
             "end the run if no further turn is done in this time (default: 600)",

@@ -28,6 +28,7 @@ from evalset.cli.command_frame import (
     flag,
     option,
     repeated,
+    unrecorded,
     with_options,
     write_output,
 )
@@ -310,12 +311,7 @@ _WAYS: Options = {
         "replay each case K times; it passes if all runs pass (pass^K)", "K", type=_count, default=1
     ),
     "--models": option(_MODELS, choices=("auto", "real", "recorded"), default=BY_HAND),
-    "--unrecorded": option(
-        "what answers a call that was not recorded: nothing, it fails (`fail`, default); the case's rules (`rules`); or the "
-        "rules, then a generated draft (`generate`)",
-        choices=("fail", "rules", "generate"),
-        default="fail",
-    ),
+    **unrecorded(),
     **LATENCIES,
     "--at-once": option(
         "how many cases are replayed at the same time (default: 4)", "N", type=_count, default=4
