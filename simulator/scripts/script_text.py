@@ -17,6 +17,7 @@ from simulator.scripts import script
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolDeclaration
 from simulator.session import OpenCall
+from simulator.session.adk_event_fields import parts_of
 
 
 class ScriptError(InputError):
@@ -188,6 +189,8 @@ def waits_for(request: Request, turn: int) -> Waits:
             words = f"a response of the agent {request.agent}"
             if is_left_unasked(request):
                 words += f", which another program runs. Ask that with agent: {{{request.agent}: model}}"
+            elif tool := _answered(request):
+                words += f" to the response of {tool}. If {tool} ends the turn, write `actions: {{skip_summarization: true}}` next to its `returns`"
             line: JsonObject = {"agent": request.agent, "text": "The agent's response."}
             hint = _tools_of(request)
         case CodeRequest():
@@ -201,6 +204,14 @@ def waits_for(request: Request, turn: int) -> Waits:
             line = {"tool": request.tool_name, "args": request.arguments, "returns": request.draft}
             line |= request.draft_effects.written
     return Waits(place=("turns", turn, "moves"), words=words, snippet=hint + write_yaml([line]))
+
+
+def _answered(request: ModelRequest) -> str:
+    """Return the tool to whose response a model says something; empty where it is asked otherwise."""
+    parts = parts_of(request.contents[-1]) if request.contents else []
+    return next(
+        (str(each["function_response"]["name"]) for each in parts if each.get("function_response")), ""
+    )
 
 
 def is_left_unasked(request: ModelRequest) -> bool:

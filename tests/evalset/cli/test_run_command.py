@@ -173,6 +173,19 @@ def test_without_an_answer_it_says_what_to_paste(script: Path, out: Path, said: 
     script.write_text(FINE.replace("generate", "fail\nagent: model") + pasted)
     said(0, "--strict")
     assert len(cases(out)) == 1
+    # A rule stands for the tool, also where the tool's own code ends the turn: then the rule has to say so.
+    called = "  moves:\n  - calls: [{name: find_order, args: {order_id: A-1002}}]\n"
+    ruled = (
+        FINE.replace("generate", "fail\nagent: person")
+        + called
+        + "environment: [{tool: find_order, returns: {}}]\n"
+    )
+    script.write_text(ruled)
+    told = said(1)
+    assert "the response of find_order" in told
+    (ends,) = re.findall("`(actions: .*?)`", told)
+    script.write_text(ruled.replace("returns: {}", f"returns: {{}}, {ends}"))
+    said(0, "--strict", to=out.with_name("ended.evalset.json"))
 
 
 def lines_of(told: str) -> str:
