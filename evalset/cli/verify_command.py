@@ -6,12 +6,14 @@ import argparse
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, get_args
@@ -34,6 +36,8 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import INTERRUPTED
 from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.datasets.agent_projects import eval_folders
+from evalset.files.file_kinds import files_below
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
 from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
@@ -45,9 +49,26 @@ if TYPE_CHECKING:
     from simulator.kernel.agent_kernels import KernelExecutor
 
 
+_MOST_FILES, _MOST_SETS = 10_000, 8
+"""So many files are looked at, and so many sets are named, where a set was expected."""
+
+
 def _run(given: argparse.Namespace, progress: ProgressLine) -> int:
+    if given.set.is_dir() or not (given.set.exists() or given.set.suffix):
+        raise VerifyError(_no_set(given.set))
     with _stopped_by_interrupt(progress) as stop:
         return _carried_out(given, progress, stop)
+
+
+def _no_set(named: Path) -> str:
+    """Say that a path is no eval set, with the command for each set in that folder and next to it; those of an agent of this name come first."""
+    homes = [named, *eval_folders(named.absolute())] if named.is_dir() else [Path()]
+    below = islice((each for home in homes for each in files_below(home)), _MOST_FILES)
+    found = dict.fromkeys(each for each in below if each.name.endswith(".evalset.json"))
+    sets = sorted(found, key=lambda each: named.name not in each.parts)
+    commands = ", ".join(f"`golden-trace verify {shlex.quote(str(each))}`" for each in sets[:_MOST_SETS])
+    near = f"These sets are near: {commands}" if sets else f"No *.evalset.json is in {homes[0].absolute()}"
+    return f"{named} is not an eval set. {near}"
 
 
 def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

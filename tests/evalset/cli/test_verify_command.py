@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,21 @@ def test_what_cannot_be_done_ends_with_2(
     """And says why, on the standard error."""
     given = [kept if each == "SET" else each for each in arguments]
     assert words in ends(2, "verify", *given, "--agents-dir", agents(tmp_path)).err
+
+
+@pytest.mark.parametrize("named", ["desk", "agents/desk", "nobody"])
+def test_an_agent_without_a_set_is_answered_with_the_commands_for_its_sets(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
+) -> None:
+    """Those in its folder, then those of its project; where there are none, that is said."""
+    monkeypatch.chdir(tmp_path)
+    assert "*.evalset.json" in ends(2, "verify", named).err
+    for path in ("agents/desk/one.evalset.json", "tests/eval/evalsets/two.evalset.json"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("{}")
+    told = re.findall(r"`golden-trace verify (\S+)`", ends(2, "verify", named).err)
+    assert [Path(each).name for each in told] == ["one.evalset.json", "two.evalset.json"]
+    assert all(Path(each).is_file() for each in told)
 
 
 def test_a_set_in_the_old_form_is_read(tmp_path: Path, ends: Ends) -> None:
