@@ -36,6 +36,7 @@ from evalset.recorded.recording_export import record, recorded_for
 from simulator.base.json_differences import ABSENT
 from simulator.base.near_names import near
 from simulator.base.state_scopes import lasting
+from simulator.base.validation_words import check_kind
 
 if TYPE_CHECKING:
     from simulator.runtime import Simulation
@@ -261,6 +262,7 @@ def write_golden_trace(
     """
     if replace and eval_id is None:
         raise TypeError("write_golden_trace(replace=True) needs eval_id, the id of the case to replace")
+    check_kind(simulation, "config", "a Simulation")
     session, config = simulation.session, simulation.config
     writer = EvalSetWriter(eval_set or config.resolve_eval_set_path(), config.name)
     case = GoldenTraceBuilder(session, eval_id=eval_id, confirmations="beside").build()

@@ -23,6 +23,7 @@ from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import check_kind
 from simulator.environment.injection.adk_config_text import TextForm
 
 OPENING = '"""Replays the golden traces of '
@@ -231,6 +232,8 @@ def _exported(
 
 
 def _set_of(cases: Sequence[EvalCase], name: str) -> EvalSet:
+    for case in cases:
+        check_kind(case, "conversation", "an EvalCase")
     app = next((case.session_input.app_name for case in cases if case.session_input), "")
     at = max((case.creation_timestamp for case in cases), default=0.0) or time.time()
     return new_eval_set(name or app or "evals", *cases, at=at)

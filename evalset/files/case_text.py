@@ -17,7 +17,7 @@ from evalset.files.json_splice import Style
 from simulator.base import atomic_files
 from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import read_json
-from simulator.base.validation_words import is_long, validated
+from simulator.base.validation_words import check_kind, is_long, validated
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -30,6 +30,7 @@ _NO_CASES = '"eval_cases": []'
 
 def case_object(case: EvalCase) -> dict[str, Any]:
     """Return a case as an object for `Style.write`, in snake case as ADK writes it; fields that are None are left out."""
+    check_kind(case, "conversation", "an EvalCase")
     return _object(case)
 
 

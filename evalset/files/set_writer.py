@@ -46,6 +46,7 @@ from simulator.base.atomic_files import (
 from simulator.base.documents import open_file
 from simulator.base.frozen_value import Value
 from simulator.base.user_data import made_folder
+from simulator.base.validation_words import check_kind
 
 
 class ChangedMeanwhileError(Exception):
@@ -227,6 +228,8 @@ class EvalSetWriter:
         Raises:
             EvalSetError: As `write_eval_case`.
         """
+        for case in cases:
+            check_kind(case, "conversation", "an EvalCase")
         if not cases:
             return ()
         first = self.write_objects([case.eval_id for case in cases], lambda: map(case_object, cases))
@@ -272,6 +275,7 @@ class EvalSetWriter:
         Raises:
             EvalSetError: As `write_eval_case`.
         """
+        check_kind(case, "conversation", "an EvalCase")
         self._check(case.eval_id)
         new = _New([case.eval_id], [case_object(case)])
         with self._told() as target:

@@ -27,6 +27,7 @@ from evalset.golden_trace.confirmations import without_confirmations
 from evalset.golden_trace.golden_steps import spoken
 from simulator.base.json_values import canonical, copied
 from simulator.base.state_scopes import lasting
+from simulator.base.validation_words import check_kind
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
     function_calls,
@@ -78,6 +79,7 @@ class GoldenTraceBuilder:
         eval_id: str | None = None,
         confirmations: Confirmations = "in_case",
     ) -> None:
+        check_kind(session, "history", "a session, such as `simulation.session`")
         self.session = session
         self.form = form
         self.confirmations = confirmations

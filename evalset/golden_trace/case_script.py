@@ -15,6 +15,7 @@ from evalset.errors import ScenarioError, words_of_refusal
 from evalset.files.case_text import loaded
 from evalset.golden_trace.builder import ENDS_WITH_DATA
 from simulator.base.json_values import JsonObject, canonical
+from simulator.base.validation_words import check_kind
 from simulator.environment.declared_tools import TRANSFER, steers
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script import AgentMove, Entry, ScriptCall, ToolMove
@@ -64,6 +65,7 @@ def read_cases(text: str) -> dict[str, EvalCase]:
     Raises:
         ScenarioError: ADK's loader cannot read the text.
     """
+    check_kind(text, "encode", "the text of an eval set")
     try:
         return {case.eval_id: case for case in loaded(text).eval_cases}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -101,6 +103,7 @@ def named_script_of_case(
     Raises:
         ScenarioError: As `script_of_case`.
     """
+    check_kind(case, "conversation", "an EvalCase")
     if not case.conversation:
         raise ScenarioError(f"the case {case.eval_id!r} has no conversation to play")
     losses = list(_left_out(case))

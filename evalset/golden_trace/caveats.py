@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from simulator.base.validation_words import check_kind
 from simulator.session.adk_event_fields import USER_AUTHOR, function_calls
 from simulator.session.history import (
     AgentMessage,
@@ -30,6 +31,7 @@ def warnings(session: SimulationSession) -> tuple[str, ...]:
 
     Each text is one sentence or two, and names the tools or agents. An empty tuple: nothing is known to differ.
     """
+    check_kind(session, "history", "a session, such as `simulation.session`")
     return (
         *_answers(session),
         *_errors(session),

@@ -16,6 +16,7 @@ from evalset.golden_trace.case_script import read_cases
 from simulator.base.documents import LIMITS
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import check_kind
 from simulator.runtime.adk.user_simulator import read_scenario, written_scenario
 from simulator.runtime.errors import SimulationError
 
@@ -33,6 +34,7 @@ def read_scenarios(text: str) -> tuple[JsonObject, ...]:
     Raises:
         ScenarioError: The text is no JSON, no such file, or holds no scenario; says which of them and where.
     """
+    check_kind(text, "encode", "the text of a scenario file")
     try:
         document: Any = read_json(text, constants=True, most=LIMITS["settings"])
     except JsonTextError as error:

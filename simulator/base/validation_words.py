@@ -41,6 +41,16 @@ class InputError(ValueError):
         super().__init__(*(shortened(each, MOST_TEXT) if isinstance(each, str) else each for each in words))
 
 
+def check_kind(value: object, member: str, wanted: str) -> None:
+    """Check by a member of it that an argument of a public function is of the kind that is wanted.
+
+    Raises:
+        TypeError: It is of another; the text says which is wanted.
+    """
+    if not hasattr(value, member):
+        raise TypeError(f"expected {wanted}, not {type(value).__name__}")
+
+
 def validated(kind: type[Kind], value: Any) -> Kind:
     """Validate a value.
 

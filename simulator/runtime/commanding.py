@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import check_kind
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
@@ -475,7 +476,10 @@ class SimulatedEnvironment:
 
 def key_of(request: Request | str) -> str:
     """Return the key of a request."""
-    return request if isinstance(request, str) else request.key
+    if isinstance(request, str):
+        return request
+    check_kind(request, "key", "a request of `pending`, or its key")
+    return request.key
 
 
 def _plain(message: Any) -> Any:

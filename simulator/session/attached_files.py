@@ -11,6 +11,7 @@ from typing import Any
 from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
+from simulator.base.validation_words import check_kind
 from simulator.facts import EarlierData, SavedArtifact
 
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
@@ -99,6 +100,7 @@ def earlier_data(artifacts: Mapping[str, Any] | None = None, memory: Iterable[An
         artifacts: The files by their names, as ADK's artifact service knows them: text, bytes, or google-genai's `Part`, also in JSON.
         memory: What ADK's memory service finds: texts, or ADK's events in JSON, as `{"author": "user", "content": {"parts": [{"text": "..."}]}}`.
     """
+    check_kind(artifacts or {}, "items", "the artifacts by their names")
     saved = (
         SavedArtifact(filename=name, part=_part(name, file), version=0)
         for name, file in (artifacts or {}).items()

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Callable
 from itertools import takewhile
+from typing import Any
 
+import pytest
+
+import evalset
+from simulator import Simulation, demo_agent, earlier_data
 from tests.conformance.surface import MODULES, NAMES, Given, public_lines
 from tests.simulator.base.rows import for_each
 
@@ -43,6 +50,42 @@ def broken(promised: str, now: str) -> list[str]:
     ]
     bases = set(re.findall(r"<(\w+)>", promised)) - set(re.findall(r"<(\w+)>", now))
     return wrong + [f"it is no {base} any more" for base in sorted(bases)]
+
+
+ODD: Any = ["one"]
+MISUSED: tuple[tuple[str, Callable[[Any], object]], ...] = (
+    ("int", lambda sim: sim.answer(5, {})),
+    ("tuple", lambda sim: sim.run_real(sim.pending)),
+    ("list", lambda sim: Simulation.open(sim.config, earlier=ODD)),
+    ("SimulatedAgentConfig", lambda sim: evalset.write_golden_trace(sim.config)),
+    ("SimulationSession", lambda sim: evalset.write_golden_trace(sim.session)),
+    ("Simulation", evalset.GoldenTraceBuilder),
+    ("Simulation", evalset.warnings),
+    ("str", lambda _: evalset.export_cases(ODD, "pytest")),
+    ("list", lambda _: evalset.EvalSetWriter("x.evalset.json", "desk").write_eval_case(ODD)),
+    ("list", lambda _: evalset.script_of_case(ODD)),
+    ("list", lambda _: evalset.read_cases(ODD)),
+    ("list", lambda _: earlier_data(ODD)),
+)
+"""Calls with a value of the kind that is named."""
+
+
+@for_each(("kind", "call"), MISUSED)
+def test_a_value_of_another_kind_is_answered_with_the_one_that_is_wanted(
+    kind: str, call: Callable[[Any], object]
+) -> None:
+    """By a TypeError that names both."""
+    with Simulation.open(demo_agent("order_desk")) as sim:
+        sim.query("Where is order A-1002?")
+        with pytest.raises(TypeError, match=rf"^expected .*, not {kind}$"):
+            call(sim)
+
+
+@for_each("module", ["simulator", "evalset"])
+def test_a_package_lists_its_public_names_alone(module: str) -> None:
+    """As a person sees them who types its name and a dot."""
+    package = importlib.import_module(module)
+    assert dir(package) == sorted(package.__all__)
 
 
 @for_each("module", MODULES)

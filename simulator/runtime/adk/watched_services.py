@@ -15,7 +15,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
-from simulator.base.validation_words import first_of
+from simulator.base.validation_words import check_kind, first_of
 from simulator.facts import EarlierData, Remembered, SavedArtifact
 from simulator.runtime.adk.codec import event_json, whole, whole_text
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
@@ -184,6 +184,7 @@ def checked_earlier(earlier: EarlierData, now: float) -> EarlierData:
     Raises:
         SimulationError: An artifact or an entry of the memory is not as ADK has it; the text names it.
     """
+    check_kind(earlier, "artifacts", "what `earlier_data` returns")
     artifacts: dict[str, int] = {}
     saved = tuple(_artifact(each, artifacts) for each in earlier.artifacts)
     return EarlierData(
