@@ -16,8 +16,9 @@ from app.evalsets.set_context import MergeSet, ReloadSet, SetCommand
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.server.viewer_time import short_time
+from evalset.editing.case_reviews import named_decision
 from evalset.editing.set_changes import differences
-from evalset.editing.set_saving import Conflict
+from evalset.editing.set_saving import Conflict, DecidedTwice
 from evalset.verify.results import TextPiece
 from evalset.verify.value_differences import text_pieces, value_differences
 
@@ -28,10 +29,11 @@ _LONGEST = 10_000
 """Longer texts are not compared word by word."""
 
 
-def conflict_page(path: Path, both: Sequence[Conflict], decided: Sequence[str]) -> SetCommand | None:
+def conflict_page(path: Path, both: Sequence[Conflict], decided: Sequence[DecidedTwice]) -> SetCommand | None:
     """Draw what to do where the file was changed since it was opened; return what was asked for."""
     st.warning(
-        f"The file changed on disk since you opened it.{_written(path)}", icon=":material/sync_problem:"
+        f"The eval set or its reviews changed on disk since you opened it.{_written(path)}",
+        icon=":material/sync_problem:",
     )
     if both:
         st.caption(
@@ -41,33 +43,37 @@ def conflict_page(path: Path, both: Sequence[Conflict], decided: Sequence[str]) 
         st.caption("No case changed in both versions. All changes can be merged.")
     if decided:
         st.caption(
-            "Another person decided about these cases, too. If you merge, your decision counts, and theirs becomes a comment:"
+            "Another person decided about these cases, too. Choose a status for each. The other one becomes a comment."
         )
-        st.text(literal("\n".join(decided)))
+    statuses = {each.eval_id: _whose_status(each) for each in decided}
     chosen = {conflict.key: _whose(conflict) for conflict in both[:_MOST_CASES]}
     if len(both) > _MOST_CASES:
         st.caption(
             f"{len(both) - _MOST_CASES} more cases changed in both versions. Of these, theirs are kept."
         )
+    is_open = None in {*chosen.values(), *statuses.values()}
     with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
         merged = st.button(
             "Merge my edits",
             key="conflict_merge",
             type="primary",
             icon=":material/merge:",
-            disabled=None in chosen.values(),
-            help="Choose a version for each case first." if None in chosen.values() else None,
+            disabled=is_open,
+            help="Choose a version for each case first." if is_open else None,
         )
         dropped = st.button("Discard edits and reload", key="conflict_reload", icon=":material/refresh:")
     if merged:
-        return MergeSet(keep_mine=tuple(key for key, whose in chosen.items() if whose == "Mine"))
+        return MergeSet(
+            keep_mine=tuple(key for key, whose in chosen.items() if whose == "Mine"),
+            keep_their_status=tuple(eval_id for eval_id, whose in statuses.items() if whose == "Theirs"),
+        )
     return ReloadSet() if dropped else None
 
 
 def _written(path: Path) -> str:
     """Say when the file was written; by whom is not known of a file."""
     with suppress(OSError):
-        return f" It was last written {short_time(path.stat().st_mtime)}."
+        return f" The set was last written {short_time(path.stat().st_mtime)}."
     return ""
 
 
@@ -75,12 +81,22 @@ def _whose(conflict: Conflict) -> str | None:
     with st.container(border=True, gap="xsmall", key=f"conflict_{slug(conflict.key)}"):
         st.text(literal(conflict.eval_id))
         _compared(conflict)
-        chosen: str | None = st.segmented_control(
-            "Version to keep",
-            ["Mine", "Theirs"],
-            key=f"whose_{slug(conflict.key)}",
-            label_visibility="collapsed",
-        )
+        return _choice("Version to keep", f"whose_{slug(conflict.key)}")
+
+
+def _whose_status(decided: DecidedTwice) -> str | None:
+    key = slug(decided.eval_id)
+    with st.container(border=True, gap="xsmall", key=f"decided_{key}"):
+        st.text(literal(decided.eval_id))
+        mine = named_decision(decided.mine) if decided.mine else "the case is deleted"
+        st.text(literal(f"Mine: {mine}\nTheirs: {named_decision(decided.theirs)}"))
+        return _choice("Status to keep", f"whose_status_{key}")
+
+
+def _choice(label: str, key: str) -> str | None:
+    chosen: str | None = st.segmented_control(
+        label, ["Mine", "Theirs"], key=key, label_visibility="collapsed"
+    )
     return chosen
 
 

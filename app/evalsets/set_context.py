@@ -130,10 +130,11 @@ class ReloadSet(Value):
 
 
 class MergeSet(Value):
-    """Bring the edits onto the file as it is now; of cases that both changed those stay mine that are named."""
+    """Bring the edits onto the file as it is now; of cases that both changed those stay mine that are named, of those decided twice their status."""
 
     kind: Literal["merge_set"] = "merge_set"
     keep_mine: tuple[str, ...] = ()
+    keep_their_status: tuple[str, ...] = ()
 
 
 class PlayCase(Value):

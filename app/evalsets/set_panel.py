@@ -36,7 +36,7 @@ from app.server.viewer_time import short_time
 from app.session.named_views import named_views
 from evalset.editing.case_edits import Edit, words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
-from evalset.editing.set_saving import Conflict, text_of_set
+from evalset.editing.set_saving import Conflict, DecidedTwice, text_of_set
 from evalset.editing.set_work import SetWork
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ShownSet:
         failed: Why the last command did not work.
         done: What the last save did: the files that it wrote, in lines, and what else there is to know; some words come from outside.
         both: The cases that were changed here and there; None where the file is as it was.
-        decided: The cases about which others have decided otherwise meanwhile, with who and what.
+        decided: The cases about which others have decided otherwise meanwhile.
         missing: The case in the address, where the set has none of that id.
         changed: The case was changed elsewhere since this tab drew it.
         deleted: The id of the case that was deleted last here.
@@ -69,7 +69,7 @@ class ShownSet:
     failed: str | None = None
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
-    decided: Sequence[str] = ()
+    decided: Sequence[DecidedTwice] = ()
     missing: str = ""
     changed: bool = False
     deleted: str = ""

@@ -55,7 +55,7 @@ from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state
 from app.session.refresh_panel import keep_unsent
-from evalset.editing.opened_set import open_set
+from evalset.editing.opened_set import identity_at, open_set
 from evalset.editing.set_saving import (
     Conflict,
     Saved,
@@ -116,17 +116,20 @@ def _shown(scene: SetContext) -> ShownSet:
     key, case = page_state.case_key(), _case(scene)
     failed = page_state.get("problem")
     done = page_state.get("set_saved")
-    both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
+    work = scene.work
+    is_reviewed = work.is_changed and identity_at(work.reviews.path) != work.reviews_identity
+    decided = decided_twice(work, open_reviews(scene.path).reviews) if is_reviewed else ()
+    both = _both(scene) if decided or (work.is_changed and has_changed_on_disk(work)) else None
     return ShownSet(
         case=case,
         compared=_compared(scene, case),
         missing=key if key and case is None else "",
         part=_part(scene, case),
-        saving=bool(page_state.get("saving_set")) and scene.work.is_changed,
+        saving=bool(page_state.get("saving_set")) and work.is_changed,
         failed=str(failed) if failed else None,
         done=tuple(done or ()),
         both=both,
-        decided=decided_twice(scene.work, open_reviews(scene.path).reviews) if both is not None else (),
+        decided=decided,
         changed=bool(page_state.get("changed_elsewhere")),
         deleted=str(page_state.get("deleted_case") or ""),
     )
@@ -208,6 +211,7 @@ _OF_ONE_RUN: tuple[page_state.Flag, ...] = (
     "part_failed",
     "set_saved",
     "unnamed_review",
+    "review_taken",
     "deleted_case",
 )
 
@@ -264,9 +268,9 @@ def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one a
         case ReloadSet():
             edited_sets().reload(scene.owner, scene.path)
             page_state.put("saving_set", None)
-        case MergeSet(keep_mine=mine):
-            theirs = open_set(scene.path)
-            work = merged(scene.work, theirs, open_beside(scene.path), mine)
+        case MergeSet(keep_mine=mine, keep_their_status=status):
+            theirs, beside = open_set(scene.path), open_beside(scene.path)
+            work = merged(scene.work, theirs, beside, mine, keep_their_status=status)
             edited_sets().put(scene.owner, scene.path, work)
         case PlayCase():
             page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
@@ -317,7 +321,7 @@ def _close_part(scene: SetContext) -> None:
 def _sentences(saved: Saved) -> list[str]:
     """Return the files that a save wrote, in lines, and what else there is to know of it."""
     files = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
-    found = [f"Another person's decision became a comment of the case {line}" for line in saved.decided_twice]
+    found: list[str] = []
     if saved.beside:
         files.append(f"The file of recorded responses and notes was updated, too: {saved.beside}")
     if saved.review_trouble:

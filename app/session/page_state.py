@@ -75,6 +75,7 @@ Flag: TypeAlias = Literal[
     "python_problem",
     "replaced_rules",
     "review_asked",
+    "review_taken",
     "rule_closed",
     "rule_looked_for",
     "rule_looked_for_here",

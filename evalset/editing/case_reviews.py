@@ -55,19 +55,23 @@ class CaseReview(Value):
 NO_REVIEW = CaseReview()
 
 
-def merged_review(base: CaseReview, mine: CaseReview, theirs: CaseReview) -> CaseReview:
+def merged_review(
+    base: CaseReview, mine: CaseReview, theirs: CaseReview, *, keep_theirs: bool = False
+) -> CaseReview:
     """Bring together what two people made of one review: the comments of both, without those that either has removed.
 
-    Where both have decided, and not the same, `mine` counts, and what the other has decided becomes a comment by them.
+    Where both have decided, and not the same, `mine` counts unless `keep_theirs` is set, and what the other has decided
+    becomes a comment by them.
     """
     kept = [each for each in theirs.comments if each in mine.comments or each not in base.comments]
     new = [each for each in mine.comments if each not in base.comments and each not in kept]
+    is_mine = _decision(mine) != _decision(base)
     if decided_otherwise(base, mine, theirs):
-        new.append(
-            CaseComment(text=f"Decided at the same time: {decision_words(theirs)}", by=theirs.reviewer)
-        )
-    decided = mine if _decision(mine) != _decision(base) else theirs
-    return decided.model_copy(update={"comments": (*kept, *new)})
+        is_mine = not keep_theirs
+        other = theirs if is_mine else mine
+        text = f"Decided at the same time: {decision_words(other)}"
+        new.append(CaseComment(text=text, by=other.reviewer))
+    return (mine if is_mine else theirs).model_copy(update={"comments": (*kept, *new)})
 
 
 def decision_words(review: CaseReview) -> str:
@@ -75,9 +79,16 @@ def decision_words(review: CaseReview) -> str:
     return review.status.replace("_", " ") or "no status"
 
 
-def decided_otherwise(base: CaseReview, mine: CaseReview, theirs: CaseReview) -> bool:
-    """Return whether two people have decided about a case, and not the same."""
-    return mine.status != theirs.status and base.status not in {mine.status, theirs.status}
+def named_decision(review: CaseReview) -> str:
+    """Say who decided what."""
+    return f"{review.reviewer or 'someone'}, {decision_words(review)}"
+
+
+def decided_otherwise(base: CaseReview, mine: CaseReview | None, theirs: CaseReview) -> bool:
+    """Return whether two people have decided about a case, and not the same; a case that I delete (None) loses their status."""
+    if mine is None:
+        return bool(theirs.status) and _decision(theirs) != _decision(base)
+    return mine.status != theirs.status and _decision(base) not in {_decision(mine), _decision(theirs)}
 
 
 def _decision(review: CaseReview) -> tuple[str, str, str]:

@@ -17,8 +17,8 @@ from evalset.editing.case_reviews import (
     NO_REVIEW,
     CaseReview,
     decided_otherwise,
-    decision_words,
     merged_review,
+    named_decision,
 )
 from evalset.editing.opened_set import OpenedSet, identity_at
 from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State, UnsavedCase
@@ -52,7 +52,7 @@ _PATIENCE_SECONDS = 30.0
 
 
 class ChangedOnDiskError(EvalSetError):
-    """The file is not as it was when the set was opened or saved last; nothing was written."""
+    """The file, or a status in its reviews, is not as it was when the set was opened or saved last; nothing was written."""
 
 
 class InvalidCaseError(EvalSetError):
@@ -77,7 +77,6 @@ class Saved(Value):
         trouble: Why the recorded environment was not written; the eval set was.
         reviews: The file of reviews, where that changed too.
         review_trouble: Why the reviews were not written; the eval set was.
-        decided_twice: Whose decision about which case became a comment, because another one was saved now.
         converted_copy: Where the text in ADK's old form is kept, where that was converted.
     """
 
@@ -87,7 +86,6 @@ class Saved(Value):
     trouble: str = ""
     reviews: Path | None = None
     review_trouble: str = ""
-    decided_twice: tuple[str, ...] = ()
     converted_copy: Path | None = None
 
 
@@ -96,7 +94,7 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
 
     Raises:
         InvalidCaseError: ADK's models refuse a case.
-        ChangedOnDiskError: Somebody wrote the file since.
+        ChangedOnDiskError: Somebody wrote the file since, or decided otherwise about a case.
         EvalSetError: The disk or the folder refused.
     """
     path, state = work.opened.path, work.state
@@ -125,7 +123,6 @@ def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.repla
         converted_copy=copy,
         reviews=work.reviews.path if reviews else None,
         review_trouble=trouble,
-        decided_twice=tuple(reviews.decided_twice) if reviews else (),
     )
     return _finish(work, state, unsaved, identity, saved)
 
@@ -383,30 +380,36 @@ class _Reviews(NamedTuple):
 
     path: Path
     text: bytes
-    decided_twice: Sequence[str]
 
 
-def _review_changes(unsaved: Iterable[UnsavedCase]) -> dict[str, tuple[CaseReview, CaseReview]]:
-    return _changed(unsaved, lambda held: held.review, NO_REVIEW)
+class DecidedTwice(NamedTuple):
+    """A case about which two people have decided, and not the same: its eval id as it was saved last, and both reviews; mine is None where it is deleted."""
+
+    eval_id: str
+    mine: CaseReview | None
+    theirs: CaseReview
 
 
-def decided_twice(work: SetWork, theirs: Mapping[str, CaseReview]) -> Sequence[str]:
-    """Name the cases about which somebody else has decided otherwise than here, with who and what; `theirs` are the reviews as they are on the disk."""
-    others = [
-        (eval_id, theirs.get(eval_id, NO_REVIEW))
-        for eval_id, (base, mine) in _review_changes(work.unsaved()).items()
-        if decided_otherwise(base, mine, theirs.get(eval_id, NO_REVIEW))
-    ]
-    return [f"{eval_id}: {each.reviewer or 'someone'}, {decision_words(each)}" for eval_id, each in others]
+def decided_twice(work: SetWork, theirs: Mapping[str, CaseReview]) -> Sequence[DecidedTwice]:
+    """Return the cases about which somebody else has decided otherwise than here; `theirs` are the reviews as they are on the disk."""
+    found = []
+    for _, then, now in work.unsaved():
+        if then is None:
+            continue
+        mine, other = now.review if now else None, theirs.get(then.eval_id, NO_REVIEW)
+        if decided_otherwise(then.review, mine, other):
+            found.append(DecidedTwice(then.eval_id, mine, other))
+    return found
 
 
 def _reviews_to_write(work: SetWork, unsaved: Sequence[UnsavedCase]) -> _Reviews | None:
     """Return the file of reviews as it will be; None where it stays. What others have written there since is kept.
 
     Raises:
+        ChangedOnDiskError: Somebody else has decided otherwise about a case.
         EvalSetError: The file is damaged, or may not be written.
     """
-    changed = _review_changes(unsaved)
+    changed = _changed(unsaved, lambda held: held.review, NO_REVIEW)
     if not changed:
         return None
     path = Path(os.path.realpath(work.reviews.path))
@@ -418,10 +421,14 @@ def _reviews_to_write(work: SetWork, unsaved: Sequence[UnsavedCase]) -> _Reviews
         ) from error
     if path.exists() and not os.access(path, os.W_OK):
         raise EvalSetError(work.opened.path, f"the review file next to it is read-only: {path}")
-    twice = decided_twice(work, held)
+    if twice := decided_twice(work, held):
+        named = "; ".join(f"{each.eval_id}: {named_decision(each.theirs)}" for each in twice)
+        raise ChangedOnDiskError(
+            work.opened.path, f"another person decided about these cases, and nothing was written: {named}"
+        )
     for eval_id, (base, mine) in changed.items():
         held[eval_id] = merged_review(base, mine, held.get(eval_id, NO_REVIEW))
-    return _Reviews(path, reviews_text(held), twice)
+    return _Reviews(path, reviews_text(held))
 
 
 # Brings edits onto a set that somebody else has written meanwhile, case by case. Pure but for what the sets hold.
@@ -459,6 +466,8 @@ def merged(
     beside: RecordingSidecar,
     keep_mine: Collection[str],
     reviews: ReviewSidecar | None = None,
+    *,
+    keep_their_status: Collection[str] = (),
 ) -> SetWork:
     """Return a work on `theirs` with the edits of `work`, a step for each case.
 
@@ -469,6 +478,8 @@ def merged(
         keep_mine: The keys of those cases in conflict that shall be as they are in `work`; of the others the edits are
             dropped.
         reviews: The reviews as they lie beside it now; by default they are read. Both sides of a review come together.
+        keep_their_status: The eval ids of those cases that are decided twice whose status shall be theirs; of the others
+            mine counts.
     """
     both = {conflict.key for conflict in conflicts(work, theirs)}
     made = SetWork(theirs, beside, reviews)
@@ -476,12 +487,13 @@ def merged(
         is_mine = key not in both or key in keep_mine
         eval_id = then.eval_id if then and then.eval_id in theirs.places else None
         if now is None:
-            if is_mine and eval_id is not None:
+            if is_mine and eval_id is not None and eval_id not in keep_their_status:
                 made.apply(DeleteCase(case=eval_id))
         elif then and eval_id is not None:
             if is_mine:
                 _put(made, eval_id, now, then)
-            review = merged_review(then.review, now.review, made.review(eval_id))
+            is_theirs = eval_id in keep_their_status
+            review = merged_review(then.review, now.review, made.review(eval_id), keep_theirs=is_theirs)
             made.apply(ReviewCase(case=eval_id, review=review))
         elif is_mine:
             _insert(made, now)

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.evalsets.cases.case_fields import comment_name
+from app.evalsets.reviewer_names import remember_reviewer, reviewer_names
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import Color, literal, safe_label
@@ -25,6 +26,7 @@ from evalset.editing.case_reviews import (
     Status,
     call_of,
     has_changed_since,
+    named_decision,
     turn_of,
 )
 from evalset.editing.followed_edits import unsure_answers
@@ -42,9 +44,7 @@ STATUS_COLORS: dict[Status, Color] = {
     "changes_requested": "red",
     "approved": "green",
 }
-_SHORT, _MOST_NAMES = 40, 1_000
-_NAMES: dict[str, str] = {}
-"""The names of who reviews, by the id of their browser; the server forgets them when it ends."""
+_SHORT = 40
 
 
 def status_words(review: CaseReview, case: Case) -> str:
@@ -82,6 +82,12 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
     with place():
         if page_state.get("unnamed_review"):
             problem("The status was not set. Enter your name under Reviewer, then select the status again.")
+        if taken := page_state.get("review_taken"):
+            problem(
+                "The status was not set, because another person set one since this page was drawn. "
+                "Select your status again to replace it.",
+                str(taken),
+            )
         if review.status == "approved" and (blanks := _blanks(scene, key)):
             st.warning(
                 f"This case is approved and still has {blank_word(blanks)}.", icon=":material/help_center:"
@@ -94,13 +100,13 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
 def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
     """Draw the name of who reviews, and return it: it is typed once in a browser, and begins as what was typed last there."""
     found = str(st.context.cookies.get(COOKIE, ""))
-    browser = found if is_browser_id(found) else ""
-    owner = f"reviewer {digest(browser)}" if browser else "reviewer"
-    widget = KeptInputs(scene.drafts, owner).widget("name", scene.person or _NAMES.get(browser, ""))
+    browser = digest(found) if is_browser_id(found) else ""
+    known = reviewer_names().get(browser, "")
+    owner = f"reviewer {browser}" if browser else "reviewer"
+    widget = KeptInputs(scene.drafts, owner).widget("name", scene.person or known)
     typed = (st.text_input(label, key=widget, on_change="ignore", **how) or "").strip()
-    if browser and typed and _NAMES.get(browser) != typed:
-        _NAMES.pop(next(iter(_NAMES)) if len(_NAMES) >= _MOST_NAMES else browser, None)
-        _NAMES[browser] = typed
+    if browser and typed not in {"", known}:
+        remember_reviewer(browser, typed)
     return typed
 
 
@@ -115,12 +121,17 @@ def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetComma
         key=widget,
         help="Select the chosen status again to remove it, or to change the reviewer's name",
         on_change=_ask,
-        args=(widget, key, review.status),
+        args=(widget, key, review.status, named_decision(review)),
     )
     of, before, status = page_state.get("review_asked") or ["", "", ""]
     page_state.put("review_asked", None)
-    if of != key or (not status and before != review.status):
-        return None  # what was to be removed is no longer there
+    if of != key:
+        return None
+    shown = named_decision(review)
+    is_other = before != shown and review.reviewer != reviewer and bool(review.status)
+    page_state.put("review_taken", shown if is_other else None)
+    if is_other or (not status and before != shown):
+        return None  # what was to be replaced, or removed, is no longer there
     if not status and reviewer not in {"", review.reviewer}:
         status = review.status
     page_state.put("unnamed_review", bool(status and not reviewer) or None)
@@ -134,10 +145,10 @@ def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetComma
     )
 
 
-def _ask(widget: str, key: str, shown: Status) -> None:
+def _ask(widget: str, key: str, status: Status, shown: str) -> None:
     """Note what was selected, and what was shown then: another tab may have set the status meanwhile, and so changed the key."""
     page_state.put("review_asked", [key, shown, st.session_state.get(widget) or ""])
-    st.session_state[widget] = shown or None  # until it is set
+    st.session_state[widget] = status or None  # until it is set
 
 
 def _blanks(scene: SetContext, key: str) -> Sequence[str]:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
+from streamlit.runtime.context import StreamlitCookies
 
 from app.evalsets.cases.case_fields import comment_name, edit_of, part_of
 from app.evalsets.cases.review_panel import STATUS_WORDS
 from app.evalsets.open_sets import EditedSets, edited_sets
 from app.live.agent_catalogue import catalogue
+from app.server.owners import COOKIE
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
+from evalset.editing.case_reviews import CaseReview
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
-from evalset.editing.sidecars import open_reviews
+from evalset.editing.sidecars import open_reviews, reviews_text
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
+from simulator.base.user_data import data_folder
 from simulator.store import JournalStore
 from tests.app.evalsets.set_tabs import on_set, same_address
 from tests.app.page_driver import HOSTILE, Tab
-from tests.evalset.editing.editing_sets import work_on
+from tests.evalset.editing.editing_sets import work_on, write_set
 
 
 def turn_of_file(path: Path, **changed: Any) -> None:
@@ -281,6 +287,43 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     assert (review.status, review.reviewer) == ("approved", "Ann")
     tab.click("set_undo")
     assert not work.review("one").status
+
+
+def test_a_status_of_another_person_is_replaced_only_by_who_was_told_of_it(path: Path) -> None:
+    """In another tab, also where it was drawn before, and on the disk: who set what is named, and the status stays until one is chosen."""
+    first, second = (on_set(path, "one") for _ in range(2))
+    first.fill("name_reviewer", "Ann").fill("review_as_none_one", "approved").run()
+    second.fill("name_reviewer", "Bob").fill("review_as_none_one", "changes_requested").run()
+    work = edited_sets().of("local", path).work
+    assert work.review("one").reviewer == "Ann"
+    assert "Ann, approved" in second.literal
+    second.fill("review_as_approved_one", "changes_requested").run()
+    assert (work.review("one").status, work.review("one").reviewer) == ("changes_requested", "Bob")
+    assert not second.app.error
+    reviews_path(path).write_bytes(reviews_text({"one": CaseReview(status="approved", reviewer="Carl")}))
+    assert "Theirs: Carl, approved" in second.run().literal
+    assert second.app.button(key="conflict_merge").disabled
+    second.fill("whose_status_one", "Theirs").run().click("conflict_merge")
+    found = edited_sets().of("local", path).work.review("one")
+    assert (found.status, found.reviewer, found.comments[-1].by) == ("approved", "Carl", "Bob")
+
+
+def test_who_reviews_is_known_in_a_browser_after_a_restart(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In that browser alone, on the page of any set; its id is written nowhere."""
+    second = write_set(tmp_path / "second.evalset.json")
+    names: dict[str, object] = {}
+    for browser, at, typed in (("a", path, "Ann"), ("b", path, "Bob"), ("a", second, ""), ("b", second, "")):
+        cookies = StreamlitCookies({COOKIE: browser * 43})
+        monkeypatch.setattr(type(st.context), "cookies", cookies)
+        edited_sets().clear()
+        tab = on_set(at, "one")
+        if typed:
+            tab.fill("name_reviewer", typed).run()
+        names[browser] = tab.app.text_input(key=tab.key("name_reviewer")).value
+    assert names == {"a": "Ann", "b": "Bob"}
+    assert "a" * 43 not in (data_folder(os.environ) / "reviewers.json").read_text()
 
 
 def test_a_status_has_a_name_and_names_the_blanks(path: Path) -> None:

@@ -33,9 +33,9 @@ from evalset.editing.case_reviews import (
 )
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_changes import changes
-from evalset.editing.set_saving import conflicts, decided_twice, merged, save
+from evalset.editing.set_saving import ChangedOnDiskError, conflicts, decided_twice, merged, save
 from evalset.editing.set_work import SetWork
-from evalset.editing.sidecars import open_beside, open_reviews
+from evalset.editing.sidecars import open_beside, open_reviews, reviews_text
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import case_digest, reviews_path
@@ -245,20 +245,48 @@ def test_a_comment_that_one_of_two_removes_is_gone() -> None:
     assert found == NO_REVIEW.model_copy(update={"comments": (two, three)})
 
 
-def test_what_two_people_decided_at_once_is_kept_by_name(path: Path) -> None:
-    """The one who saves last is told whose decision becomes a comment; who decided the same is no conflict."""
+@pytest.mark.parametrize("base", ["", "needs_review", "approved", "changes_requested"])
+@pytest.mark.parametrize("keeps_theirs", [False, True])
+def test_what_two_people_decided_at_once_is_kept_by_name(
+    path: Path, base: Status, *, keeps_theirs: bool
+) -> None:
+    """Also where one of them decided as it was before. The one who saves last chooses whose status stays; who decided the same is no conflict."""
+    if base:
+        before = work_on(path)
+        decide(before, "one", base, "Carl")
+        save(before)
     mine, theirs = work_on(path), work_on(path)
     decide(theirs, "one", "changes_requested", "Bob")
     decide(theirs, "two", "approved", "Bob")
+    decide(theirs, "three", "approved", "Bob")
     save(theirs)
     decide(mine, "one", "approved", "Anne")
     decide(mine, "two", "approved", "Anne")
-    assert decided_twice(mine, open_reviews(path).reviews) == ["one: Bob, changes requested"]
-    save(merged(mine, open_set(path), open_beside(path), ()))
+    mine.apply(DeleteCase(case="three"))
+    twice = decided_twice(mine, open_reviews(path).reviews)
+    assert [(each.eval_id, each.theirs.reviewer) for each in twice] == [("one", "Bob"), ("three", "Bob")]
+    keep = [each.eval_id for each in twice if keeps_theirs]
+    made = merged(mine, open_set(path), open_beside(path), (), keep_their_status=keep)
+    save(made)
     found = open_reviews(path).reviews
-    assert (found["one"].status, found["one"].reviewer) == ("approved", "Anne")
-    assert [(each.by, "changes requested" in each.text) for each in found["one"].comments] == [("Bob", True)]
+    kept, other = [("approved", "Anne"), ("changes_requested", "Bob")][:: -1 if keeps_theirs else 1]
+    assert (found["one"].status, found["one"].reviewer) == kept
+    assert [(each.by, other[0].replace("_", " ") in each.text) for each in found["one"].comments] == [
+        (other[1], True)
+    ]
     assert found["two"].comments == ()
+    assert ("three" in found, len(open_set(path).rows)) == (keeps_theirs, 2 + keeps_theirs)
+
+
+def test_a_status_that_was_written_meanwhile_is_not_saved_over(path: Path) -> None:
+    """Also where the file of reviews alone was written, as `git pull` does: it is named, and nothing is written."""
+    mine = work_on(path)
+    decide(mine, "one", "approved", "Anne")
+    text = reviews_text({"one": CaseReview(status="changes_requested", reviewer="Bob")})
+    reviews_path(path).write_bytes(text)
+    with pytest.raises(ChangedOnDiskError, match="one: Bob, changes requested"):
+        save(mine)
+    assert reviews_path(path).read_bytes() == text
 
 
 def decide(work: SetWork, key: str, status: Status, reviewer: str) -> None:
