@@ -18,6 +18,7 @@ from typing import Any
 
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.base.json_values import canonical, digest
+from simulator.base.secret_masking import without_addresses
 from simulator.environment.declared_tools import STEERING
 
 _WORDS = {
@@ -35,7 +36,6 @@ _LENGTH = 12
 _FORM = "form"
 """Under this key a fingerprint says its form; those without were taken of agents with and without seats, and knew no graphs."""
 _DECLARED = "_declared_model"
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def agent_fingerprint(agent: Any, package: tuple[str, str] | None = None) -> str:
@@ -173,7 +173,7 @@ def _signature(body: Any) -> str:
     except (TypeError, ValueError):
         return ""
     parameters = [_in_order(each) for each in signature.parameters.values()]
-    return _ADDRESS.sub("", str(signature.replace(parameters=parameters)))
+    return without_addresses(str(signature.replace(parameters=parameters)))
 
 
 def _in_order(parameter: inspect.Parameter) -> inspect.Parameter:

@@ -53,6 +53,7 @@ _PRIVATE_KEY = re.compile(
 _SCHEME = r"(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|Kerberos|Api-?Key)"
 _SCHEMES = re.compile(rf"\b({_SCHEME})(\s+)([\w.~+/=-]{{8,}})", re.IGNORECASE)
 # All up to the last @: a password may hold one that nobody has encoded.
+_OF_OBJECT = re.compile(r" at 0x[0-9a-fA-F]{1,16}(?=[>;,])")
 _IN_ADDRESS = re.compile(r"(\b[A-Za-z][\w+.-]{0,40}://)[^\s/?#'\"<>]{0,256}:[^\s'\"<>]{0,1024}@")
 _TOKEN_IN_ADDRESS = re.compile(r"(\b[A-Za-z][\w+.-]{0,40}://)[\w.~%+-]{16,1024}@")
 _WITHOUT_SCHEME = re.compile(r"((?<![\w./@:+-])[\w.+-]{1,64}:)[^\s'\"<>]{1,256}@(?=[\w.-]{1,253}:\d{2,5}\b)")
@@ -130,8 +131,13 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Take out of a text that others read, as a log, an error and the output of a command, what may be a secret."""
-    return redacted(text, secrets_of())
+    """Take out of a text that others read, as a log, an error and the output of a command, what may be a secret, and addresses of objects."""
+    return redacted(without_addresses(text), secrets_of())
+
+
+def without_addresses(text: str) -> str:
+    """Take the addresses of memory out of what Python writes of objects: they differ from run to run."""
+    return _OF_OBJECT.sub("", text)
 
 
 def error_words(error: BaseException) -> str:

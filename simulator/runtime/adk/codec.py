@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -50,7 +51,7 @@ _NOT_ASKED = frozenset({"system_instruction", "tools", "http_options", "labels"}
 
 
 class SimulatedToolError(Exception):
-    """Stands for an exception whose class cannot be made again from its journal entry."""
+    """Stands for an exception whose class cannot be made again from its journal entry: what is raised is below it, with that class's name."""
 
 
 def jsonable(value: Any) -> Any:
@@ -251,7 +252,10 @@ def made_error(written: RaisedError) -> Exception:
             error = make(found, written)
             if error is not None:
                 return error
-    return SimulatedToolError(f"{written.short_type}: {written.message}")
+    name = re.sub(r"\W", "_", written.short_type) or "Exception"
+    where = module_name if qualified else builtins.__name__
+    stand_in: type[Exception] = type(name, (SimulatedToolError,), {"__module__": where})
+    return stand_in(written.message)
 
 
 def _by_arguments(kind: type[Exception], written: RaisedError) -> Exception | None:
@@ -274,13 +278,14 @@ def _by_message(_: type[Exception], written: RaisedError) -> Exception | None:
 
 
 def _without_arguments(kind: type[Exception], written: RaisedError) -> Exception | None:
-    """Make an exception whose class takes other arguments than it keeps, as those of HTTP clients do."""
-    try:
-        error = kind.__new__(kind)
-        error.args = written.arguments
-        return _restored(error, written)
-    except Exception:  # noqa: BLE001 - as above
-        return None
+    """Make an exception whose class takes other arguments than it keeps, as those of HTTP clients do, or whose arguments are no JSON."""
+    for arguments in (written.arguments, (written.message,)):
+        with contextlib.suppress(Exception):  # as above
+            error = kind.__new__(kind)
+            error.args = arguments
+            if (made := _restored(error, written)) is not None:
+                return made
+    return None
 
 
 def _restored(error: Exception, written: RaisedError) -> Exception | None:

@@ -298,7 +298,7 @@ def test_an_exception_is_shown_as_the_agents_code_will_see_it() -> None:
         ("TimeoutError", "too slow", "TimeoutError: too slow"),
         ("TimeoutError", "", "TimeoutError"),
         ("KeyError", "A-1", "KeyError: 'A-1'"),
-        ("NoSuchError", "no", "SimulatedToolError: NoSuchError: no"),
+        ("NoSuchError", "no", "NoSuchError: no"),
         ("TimeoutError", "too \u202eslow", "TimeoutError: too \\u202eslow"),
     )
     caught: list[str] = []

@@ -63,7 +63,7 @@ def test_the_agent_sees_any_value_or_error_that_a_person_gives(answer: ToolAnswe
     ("kind", "short", "words", "raises"),
     [
         ("TimeoutError", "TimeoutError", "too slow", "TimeoutError"),
-        ("no.such.module:Strange", "Strange", "too slow", "SimulatedToolError"),
+        ("no.such.module:Strange", "Strange", "too slow", "Strange"),
         ("builtins:KeyError", "KeyError", "'too slow'", "KeyError"),
     ],
 )
@@ -79,6 +79,20 @@ def test_a_person_raises_and_the_session_goes_on(kind: str, short: str, words: s
         assert sim.session.state is not SessionState.ACTIVE
         assert sim.answer(asked(sim, "again"), {"status": "open"}, wait=PATIENCE)
         assert sim.session.state is SessionState.COMPLETED
+
+
+def test_the_error_of_a_real_tool_has_its_class_and_no_address() -> None:
+    """Its text would differ from run to run, and the agent's code is raised the same class again."""
+
+    def find(order_id: str) -> str:
+        """Find it."""
+        raise ValueError(object())
+
+    with going(agent_of(FIND, tools=[find]), tools="real") as sim:
+        (error,) = entries(sim, "tool_error")
+        (failure,) = entries(sim, "turn_failed")
+        assert [each.error_type for each in (error, failure)] == ["ValueError"] * 2
+        assert [each.error_message for each in (error, failure)] == ["<object object>"] * 2
 
 
 def test_an_answers_state_delta_reaches_state_events_and_instructions() -> None:
