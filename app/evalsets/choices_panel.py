@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 import streamlit as st
 from pydantic import JsonValue
 
+from app.evalsets.cases.tool_schemas import declared_tools
 from app.evalsets.set_agents import fitting_agents
-from app.evalsets.set_facts import SetFacts
+from app.evalsets.set_facts import SetFacts, called_tools
 from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
@@ -92,7 +93,10 @@ def _agents(workspace: Workspace, facts: SetFacts) -> tuple[tuple[str, ...], boo
         entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
     except AgentSettingsError:
         entries = []
-    return fitting_agents(entries, workspace.eval_set, facts.app_names)
+    names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
+    if facts.problem or is_known or len(names) != 1 or agent_loaded(names[0]) is None:
+        return names, is_known
+    return names, called_tools(workspace.eval_set) <= declared_tools(names[0]).keys()
 
 
 def agent_choice(workspace: Workspace, facts: SetFacts) -> str:

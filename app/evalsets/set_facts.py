@@ -60,6 +60,22 @@ def _facts(path: Path, *_: int) -> SetFacts:
     )
 
 
+def called_tools(path: Path) -> frozenset[str]:
+    """Return the tools that the cases of a set call, read once as long as it stays as it is: they take longer than its facts."""
+    return _called(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _called(path: Path, _: int) -> frozenset[str]:
+    from evalset.editing.case_parts import calls_of, turns_of  # noqa: PLC0415 - they are asked for rarely
+    from evalset.editing.opened_set import open_set  # noqa: PLC0415 - as above
+
+    opened = open_set(path)
+    cases = (opened.case(row.key) for row in opened.rows)
+    turns = ((case, turn) for case in cases for turn in range(len(turns_of(case))))
+    return frozenset(seen.call.name for case, turn in turns for seen in calls_of(case, turn))
+
+
 def _lenient(schema: CoreSchema) -> CoreSchema:
     return core_schema.with_default_schema(schema, default=None, on_error="default")
 

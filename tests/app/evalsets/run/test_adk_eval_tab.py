@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +41,7 @@ from evalset.recorded.recording_files import environment_text, sidecar_of
 from evalset.recorded.tolerances import Ignore
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE, Tab
-from tests.harness.tiny_agent import write_tiny_eval_set
+from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
 TAB = "run.adk_eval_tab"
 PLAN: Any = {"starting_prompt": "Hi", "conversation_plan": "Ask for a sum."}
@@ -230,6 +231,21 @@ def evaluated(command: list[str], *, log: Path, **_: Any) -> Any:
     )
     log.write_text("")
     return SimpleNamespace(wait=lambda _timeout=None: 0)
+
+
+@pytest.mark.parametrize("tool", ["add", "divide"])
+def test_the_only_agent_is_chosen_for_a_set_elsewhere_whose_tools_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    """One that lacks a tool of the set is not."""
+    write_tiny_agent(tmp_path / "agents")
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    catalogue().load("adder")
+    path = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    text = path.read_text().replace('"name": "add"', f'"name": "{tool}"')
+    path.write_text(text.replace('"app_name": "adder"', '"app_name": "renamed"'))
+    tab = SetTab(TAB, path)
+    assert tab.app.selectbox(key=tab.key("agent_")).value == ("adder" if tool == "add" else None)
 
 
 def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
