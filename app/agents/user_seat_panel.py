@@ -15,7 +15,8 @@ from app.forms.typed_json import parse_json, write_json
 from app.forms.upload_panel import upload
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
-from app.live.destinations import default_destination
+from app.live.destinations import default_destination, whole_path
+from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
@@ -140,7 +141,7 @@ def _scenario(kept: KeptInputs, scene: SessionContext) -> Asked | None:
         return None
     try:
         if add:
-            return AddScenario(scenario=form.scenario(), path=add)
+            return AddScenario(scenario=form.scenario(), path=whole_path(add, scene.live))
         return SetUser(player="scenario", scenario=form.scenario(), config=form.config(), hold=hold)
     except FormError as error:
         problem("The scenario is incomplete.", str(error))

@@ -9,8 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 
-from app.forms.typed_paths import typed_path, upload_name
+from app.forms.typed_paths import path_in, typed_path, upload_name
 from app.live.destinations import own_place, recent_sets
+from app.live.recent_sets import recent_sets
 from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of
@@ -135,7 +136,7 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
     """
     homes = [*homes]
     try:
-        wanted = _in_a_home(path, typed_path(path), homes)
+        wanted = path_in(homes, path, typed_path(path))
         real = wanted.resolve()
     except (RuntimeError, OSError) as error:
         raise ValueError(f"{path!r} is not a file path: {error}") from error
@@ -152,23 +153,6 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
     raise ValueError(
         "Several people use this server. You can open the .json files in the agents' folders and your own uploads."
     )
-
-
-def _in_a_home(path: str, wanted: Path, homes: Iterable[Path]) -> Path:
-    """Return the file that a relative path names in an agent's folder, or next to it; what was `wanted` where there is none.
-
-    Raises:
-        ValueError: There are several; the text names them.
-    """
-    if Path(path.strip()).expanduser().is_absolute():
-        return wanted
-    places = [place / path.strip() for folder in homes for place in (folder, folder.parent)]
-    found = {place.resolve(): place for place in places if place.is_file()}
-    if len(found) > 1:
-        raise ValueError(
-            f"{path!r} is in several folders. Enter one of: {', '.join(sorted(map(str, found)))}"
-        )
-    return next(iter(found.values()), wanted)
 
 
 def take_upload(owner: str, name: str, content: bytes, recorded: bytes = b"") -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,11 +172,6 @@ def as_dataset(result: Exportable, config: SimulatedAgentConfig) -> Exported:
     return evalset.export_cases(
         [result.case], "dataset", environments=result.known, name=called, root_agent=agent
     )
-
-
-def whole_path(typed: str) -> str:
-    """Return a typed path in full; a `Path` raises where there is no such user."""
-    return os.path.abspath(os.path.expanduser(typed))  # noqa: PTH100,PTH111 - as above
 
 
 def dataset_path(eval_id: str, eval_set: Path) -> Path:

@@ -16,7 +16,6 @@ from app.export.export_case import (
     ExportResult,
     TraceForm,
     outline,
-    whole_path,
 )
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.safe_labels import literal
@@ -524,7 +523,7 @@ def _destination(kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may
 
 def _is_done(chosen: ExportForm, shown: ExportView) -> bool:
     """Return whether the case is where it is to be written."""
-    there = (chosen.eval_id, whole_path(chosen.path))
+    there = (chosen.eval_id, chosen.path)
     written = shown.written
     return written is not None and (written.eval_id, written.path) == there and not shown.is_own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 _LONGEST_NAME = 240
@@ -21,6 +22,23 @@ def typed_path(text: str) -> Path:
         return Path(text.strip()).expanduser().absolute()
     except (RuntimeError, OSError) as error:  # there is no such user, or no folder where this process stands
         raise ValueError(f"{_short(text)} is not a valid file path: {error}") from error
+
+
+def path_in(homes: Iterable[Path], text: str, otherwise: Path) -> Path:
+    """Return the file that a relative path names in one of these folders, or next to it; `otherwise` where there is none.
+
+    Raises:
+        ValueError: There are several; the text names them.
+    """
+    if Path(text.strip()).expanduser().is_absolute():
+        return otherwise
+    places = [place / text.strip() for folder in homes for place in (folder, folder.parent)]
+    found = {place.resolve(): place for place in places if place.is_file()}
+    if len(found) > 1:
+        raise ValueError(
+            f"{text!r} is in several folders. Enter one of: {', '.join(sorted(map(str, found)))}"
+        )
+    return next(iter(found.values()), otherwise)
 
 
 def upload_name(name: str, otherwise: str) -> str:

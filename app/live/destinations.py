@@ -6,11 +6,12 @@ import hashlib
 import json
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from app.forms.typed_paths import typed_path
+from app.forms.typed_paths import path_in, typed_path
 from app.live.live_sessions import LiveSession
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import project_of
@@ -43,6 +44,24 @@ def own_place(owner: str, path: Path) -> Path:
         return path
     person = hashlib.sha256(owner.encode()).hexdigest()[:32]
     return folder / "people" / person / path.relative_to(folder)
+
+
+def agent_path(path: str, owner: str, config: SimulatedAgentConfig) -> Path:
+    """Return the file behind a path that was typed for an agent; a relative one starts at the folder of its eval set.
+
+    Raises:
+        ValueError: It is no path.
+    """
+    folder, whole = default_destination(owner, config).parent, typed_path(path)
+    is_whole = Path(path.strip()).expanduser().is_absolute()
+    return path_in([folder], path, whole if is_whole else folder / path.strip())
+
+
+def whole_path(path: str, live: LiveSession) -> str:
+    """Return a path that was typed in a session in full; as it was typed where it is none, which is said when it is used."""
+    with suppress(ValueError):
+        return os.path.normpath(agent_path(path, live.owner, live.config)) if path.strip() else path
+    return path
 
 
 def is_among_data(path: str) -> bool:

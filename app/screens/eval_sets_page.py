@@ -239,7 +239,7 @@ def _remember(path: str) -> None:
     with contextlib.suppress(
         RuntimeError, ValueError, OSError
     ):  # no path of a file: the page says so when it opens it
-        place = Path(path.strip()).expanduser()
+        place = check_set(path, owner, folders(_entries(), owner))
         if owner == LOCAL and place.is_file() and place.parent != uploads_of(owner):
             remember_set(owner, place)
 

@@ -24,7 +24,6 @@ from app.export.export_case import (
     dataset_path,
     exportable,
     free_eval_id,
-    whole_path,
     write,
     write_dataset,
     written_before,
@@ -33,7 +32,7 @@ from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, 
 from app.export.export_replay import LastRun, replayed
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
-from app.live.destinations import check_destination, default_destination, remember_set
+from app.live.destinations import check_destination, default_destination, remember_set, whole_path
 from app.live.live_sessions import LiveSession
 from app.scripts.script_play import script_text
 from app.server.owners import LOCAL
@@ -107,7 +106,7 @@ def _replacing(chosen: ExportForm, result: Exportable | None) -> Replacing | Non
     from evalset.editing.golden_writing import replacing  # noqa: PLC0415 - it imports ADK's evaluation
 
     recorded = result.known.get(result.case.eval_id)
-    return replacing(whole_path(chosen.path), result.case, recorded, keep_edits=chosen.keeps_edits)
+    return replacing(chosen.path, result.case, recorded, keep_edits=chosen.keeps_edits)
 
 
 def _chosen(
@@ -116,7 +115,8 @@ def _chosen(
     """Return what the fields hold, and the case that the session plays or was written to, if it is that place."""
     played = _played_case(live)
     chosen = fields(kept, played.path if played else _own_set(live))
-    in_place = played if played and whole_path(chosen.path) == played.path else None
+    chosen = chosen.model_copy(update={"path": whole_path(chosen.path, live)})
+    in_place = played if played and chosen.path == played.path else None
     if not chosen.eval_id:
         named = in_place or written
         free = named.eval_id if named else _free(live, session, chosen.path)
@@ -193,6 +193,7 @@ def _dataset_path(live: LiveSession, eval_id: str) -> Path:
 def _write_dataset(live: LiveSession, head: int, result: Exportable, path: str) -> None:
     written: list[JsonValue] = []
     failed = ""
+    path = whole_path(path, live)
     try:
         check_destination(path, live)
         with st.spinner("Writing the dataset"):
@@ -277,7 +278,7 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
             check_destination(form.path, live)
             facts = [fact for _, fact in live.simulation.journal.path(head)]
             put = partial(write, session, live.config, form, head, facts)
-            written = edited_sets().write(live.owner, Path(whole_path(form.path)), put)
+            written = edited_sets().write(live.owner, Path(form.path), put)
     except ValueError as error:  # an error of evalset: it names the file and the place
         page_state.put("unwritten", str(error))
         page_state.put("taken", [form.path, form.eval_id] if isinstance(error, CaseTakenError) else None)

@@ -6,8 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from app.forms.typed_paths import typed_path
-from app.live.destinations import check_place
+from app.live.destinations import agent_path, check_place
 from app.live.live_sessions import LiveSession
 from app.scripts.script_play import ScriptForm, form_of, keep_golden, open_script
 from app.server.owners import LOCAL
@@ -50,11 +49,16 @@ class RecordedView(Value):
     problem: str = ""
 
 
-def environment_of(path: str) -> Path:
-    """Return the recorded environment that a path means: that file, or the one beside an eval set."""
+def environment_of(path: str, owner: str, config: SimulatedAgentConfig) -> Path:
+    """Return the recorded environment that a path means: that file, or the one beside an eval set.
+
+    Raises:
+        ValueError: It is no path, or not for this person to read.
+    """
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - importing ADK takes a second: not before somebody asks
 
-    given = typed_path(path)
+    given = agent_path(path, owner, config)
+    check_place(str(given), owner, config)
     return given if given.name.endswith(".environment.json") else recording_of(given)
 
 
@@ -66,10 +70,10 @@ def recorded_cases(path: str, owner: str, config: SimulatedAgentConfig) -> dict[
     """
     from simulator.session.adk_event_fields import message_text  # noqa: PLC0415 - as above
 
-    check_place(path, owner, config)
-    found = _read(environment_of(path)).cases
+    place = environment_of(path, owner, config)
+    found = _read(place).cases
     if not found:
-        raise ValueError(f"{environment_of(path)} contains no recorded case.")
+        raise ValueError(f"{place} contains no recorded case.")
     return {name: message_text(case.turns[0].query) if case.turns else "" for name, case in found.items()}
 
 
@@ -82,8 +86,7 @@ def open_recorded(form: RecordedForm, config: SimulatedAgentConfig, owner: str =
     from evalset.recorded.recorded_script import script_of_recorded  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
-    check_place(form.path, owner, config)
-    path = environment_of(form.path)
+    path = environment_of(form.path, owner, config)
     case = _case(path, form.case)
     if not case.turns:
         raise ValueError(f"The recorded case {form.case!r} has no turns.")

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from app.live.recent_sets import recent_sets
 
 from app import lifespan
 from app.decision.golden_candidate import ANOTHER_WAY
@@ -121,7 +122,7 @@ def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
 
 
 def test_an_upload_is_removed_and_a_path_is_typed_in_the_list(path: Path) -> None:
-    """The list offers to remove an upload alone, behind a second click. A path is typed as it stands in the agents' folder.
+    """The list offers to remove an upload alone, behind a second click. A path is typed as it stands in the agents' folder, and remembered whole.
 
     One that is nowhere is named, and so is an empty field.
     """
@@ -140,6 +141,7 @@ def test_an_upload_is_removed_and_a_path_is_typed_in_the_list(path: Path) -> Non
         assert shown in f"{tab.words}{tab.literal}"
         if typed:
             tab.click("set_back")
+    assert [each.path for each in recent_sets(LOCAL)] == [str(path)]
 
 
 def test_a_relative_path_that_two_agents_have_is_refused(tmp_path: Path) -> None:

@@ -155,6 +155,15 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     assert tab.keys("export_done") == []
 
 
+def test_a_relative_path_starts_at_the_folder_of_the_agents_set(tab: Tab, target: Path) -> None:
+    """A set and a dataset are written there, and the page knows them by their whole path."""
+    tab.fill("export_path_export", "sub/../more.evalset.json").run().click("export_write")
+    assert tab.keys("export_done")
+    assert target.with_name("more.evalset.json").is_file()
+    tab.unfold("export_dataset").type("dataset_path_export", "more-dataset.json").click("dataset_write")
+    assert target.with_name("more-dataset.json").is_file()
+
+
 def test_no_file_of_the_agent_is_made_or_overwritten_by_a_typed_path(tab: Tab, target: Path) -> None:
     """Neither with a case nor with a dataset; the file is named, and the folder is as it was."""
     there, new = (target.with_name(name) for name in ("environment_data.json", "test_config.json"))

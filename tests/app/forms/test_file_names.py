@@ -42,7 +42,7 @@ def test_a_path_that_no_file_has_is_named_wherever_it_is_typed(name: str, reason
     ways = (
         lambda: check_set(name, LOCAL, ()),
         lambda: check_place(name, LOCAL, CONFIG),
-        lambda: environment_of(name),
+        lambda: environment_of(name, LOCAL, CONFIG),
         lambda: _imported((), name),
     )
     for way in ways:

@@ -25,6 +25,7 @@ from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import Seats, Simulation, demo_agent
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Returned
 from simulator.scripts import ScriptProgress, read_script
 from simulator.session import FinalResponse, UserQuery
@@ -408,6 +409,16 @@ def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> 
     with pytest.raises(ValueError, match=re.escape(str(theirs))):
         recorded_play.recorded_cases(str(path), "somebody", config)
     check_place(str(path), "local", config)
+
+
+def test_a_relative_path_starts_at_the_folder_of_the_agents_set(path: Path) -> None:
+    """A recorded case is found by the name of its set there."""
+    config = SimulatedAgentConfig(
+        name="order_desk",
+        agent=demo_agent("order_desk").agent,
+        eval_set_path=path.with_name("new.evalset.json"),
+    )
+    assert list(recorded_play.recorded_cases("orders.evalset.json", "local", config)) == ["two"]
 
 
 @pytest.mark.long
