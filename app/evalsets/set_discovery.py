@@ -14,7 +14,7 @@ from app.live.destinations import own_place, recent_sets
 from app.live.recent_sets import recent_sets
 from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
-from evalset.datasets.agent_projects import eval_folders, project_of
+from evalset.datasets.agent_projects import eval_folders, project_of, project_root
 from evalset.datasets.dataset_fields import ENDING as DATASET
 from evalset.files.eval_names import EVAL_SET_ENDINGS, reviews_path
 from evalset.files.file_kinds import files_below
@@ -26,6 +26,8 @@ ENDING = ".evalset.json"
 IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 """The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
+_DEEPEST, _SECONDS = 8, 0.5
+"""So far each folder is looked through for the list."""
 _COUNTING = Lock()
 """Held while uploads are counted and one is kept."""
 _read: Counter[Path] = Counter()
@@ -50,7 +52,9 @@ def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str
     """Return the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
 
     With an agent come the folders of evals of its project: they are of no agent where several share them. The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
+    Who has the machine gets the whole projects, too, last and of no agent: others are not to read all `.json` files there.
     """
+    entries = [*entries]
     found: dict[Path, str] = {}
     for entry in entries:
         if entry.source == "folder":
@@ -64,6 +68,10 @@ def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str
             found.setdefault(DEMOS_DIR / entry.name, entry.name)
         if entry.config is not None and entry.source != "demo":
             found.setdefault(entry.config.resolve_eval_set_path().parent, entry.name)
+    if owner == LOCAL:
+        for entry in entries:
+            if entry.source == "folder" and (root := project_root(_folder(Path(entry.location)))) is not None:
+                found.setdefault(root, "")
     return {folder: name for folder, name in found.items() if folder.is_dir()}
 
 
@@ -77,7 +85,10 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
     own = uploads_of(owner)
     uploads = ((path, "") for path in _uploads_in(own))
     below = (
-        (path, agent) for folder, agent in homes.items() for path in files_below(folder) if _is_set(path.name)
+        (path, agent)
+        for folder, agent in homes.items()
+        for path in files_below(folder, deepest=_DEEPEST, seconds=_SECONDS)
+        if _is_set(path.name)
     )
     for path, agent in islice(chain(uploads, below), MOST_SETS):
         if (line := _line(path, agent, is_upload=path.parent == own)) is not None:
@@ -90,7 +101,8 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
 
 def only_set(entries: Iterable[AgentEntry], agent: str) -> str:
     """Return the path of the one eval set that is listed for an agent of a folder; empty where there are none or several."""
-    own = folders(entry for entry in entries if entry.name == agent and entry.source == "folder")
+    homes = folders(entry for entry in entries if entry.name == agent and entry.source == "folder")
+    own = {folder: name for folder, name in homes.items() if name}
     sets = [
         line.path for line in found_sets(own, LOCAL) if line.agent == agent and line.path.endswith(ENDING)
     ]

@@ -6,14 +6,14 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.agent_source import project_folders
+from simulator.agents.agent_source import MARKS, project_folders
 from simulator.base.documents import read_document, read_file
 
 _MANIFEST = "agents-cli-manifest.yaml"
 _PYPROJECT = "pyproject.toml"
 _DATASETS = ("tests/eval/datasets", "eval/datasets")
 _AGENT_DIRECTORY = "app"
-_EVALS = ("tests/eval", "eval", "eval_data")
+_EVALS = ("tests/eval", "eval", "eval_data", "evals", "evalsets", "evaluation")
 
 
 class AgentProject(NamedTuple):
@@ -47,6 +47,13 @@ def eval_folders(agent: Path) -> list[Path]:
     """Return the folders of evals that lie next to an agent's folder, next to the folder of all agents, or above them in their project."""
     around = dict.fromkeys((agent.parent, agent.parent.parent, *project_folders(agent)[1:]))
     return [place for folder in around for name in _EVALS if (place := folder / name).is_dir()]
+
+
+def project_root(agent: Path) -> Path | None:
+    """Return the folder of an agent's project, else the folder of all agents; None where that need not be of a project."""
+    *_, root = inside = project_folders(agent)
+    is_marked = any((root / mark).exists() for mark in MARKS)
+    return root if is_marked else next(iter(inside[1:]), None)
 
 
 def _project(root: Path, settings: Any) -> AgentProject:

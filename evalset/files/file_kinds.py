@@ -5,8 +5,10 @@ Files in formats of the studio's own are JSON objects with a `format` and a `ver
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,29 @@ from simulator.base.json_text import JsonTextError, read_json
 _PASSED_OVER = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 
 
-def files_below(folder: Path, refused: Callable[[OSError], None] | None = None) -> Iterator[Path]:
+def files_below(
+    folder: Path,
+    refused: Callable[[OSError], None] | None = None,
+    *,
+    deepest: float = math.inf,
+    seconds: float = math.inf,
+) -> Iterator[Path]:
     """Yield the files in a folder and in those below it, in order, save what is hidden, cached or installed there.
 
     Args:
         folder: The folder.
         refused: Is told of each folder that cannot be read.
+        deepest: How many folders deep is looked.
+        seconds: How long; what was not reached then is left out.
     """
+    ends, above = time.monotonic() + seconds, len(folder.parts)
     for base, folders, names in os.walk(folder, onerror=refused):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
+        if time.monotonic() > ends:
+            return
+        is_last = len(Path(base).parts) - above >= deepest
+        folders[:] = sorted(
+            name for name in folders if not (is_last or name.startswith(".") or name in _PASSED_OVER)
+        )
         yield from (Path(base, name) for name in sorted(names) if not name.startswith("."))
 
 

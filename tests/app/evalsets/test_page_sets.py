@@ -24,12 +24,14 @@ from app.evalsets.open_sets import edited_sets
 from app.evalsets.set_discovery import (
     check_import,
     check_set,
+    folders,
     found_sets,
     remove_upload,
     take_upload,
 )
 from app.evalsets.set_facts import environment_of
 from app.live import upload_quota
+from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.live.session_store import server_store
 from app.live.upload_quota import UPLOAD_MB, uploads_of
@@ -175,14 +177,18 @@ def test_a_dataset_of_an_agents_cli_project_is_listed_and_imported(path: Path) -
 
 @pytest.mark.long
 def test_the_list_has_the_sets_that_the_doctor_finds(path: Path) -> None:
-    """Sets in nested folders, and in the folders of evals next to the agents, are listed; what is installed is not."""
+    """Sets in nested folders, next to the agents and anywhere in their project are listed; what is installed is not."""
     home = path.parents[2]
-    places = [path.parent / "a/b/c/d/e", home / "tests/eval/evalsets", home / "eval/data"]
+    named = ("tests/eval/evalsets", "eval/data", "evals", "evalsets", "evaluation", "more/of/it", ".")
+    places = [path.parent / "a/b/c/d/e", path.parents[1], *(home / name for name in named)]
+    (home / "pyproject.toml").touch()
     installed = path.parent / "venv"
     for place in (*places, installed):
-        place.mkdir(parents=True)
+        place.mkdir(parents=True, exist_ok=True)
         (place / "more.evalset.json").write_bytes(path.read_bytes())
     tab = Tab().click("open_sets")
+    theirs = folders(catalogue().entries(), "browser-a")
+    assert not {home, path.parents[1]} & theirs.keys()
     found = {str(file.file) for file in examine([home]).files}
     for place in places:
         assert str(place / "more.evalset.json") in tab.literal
