@@ -16,7 +16,6 @@ from app.forms.upload_panel import upload
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import default_destination, whole_path
-from app.live.model_names import model_problem
 from app.session import page_state
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext

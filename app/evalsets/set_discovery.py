@@ -11,7 +11,6 @@ from threading import Lock
 
 from app.forms.typed_paths import path_in, typed_path, upload_name
 from app.live.destinations import own_place, recent_sets
-from app.live.recent_sets import recent_sets
 from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
 from evalset.datasets.agent_projects import eval_folders, project_of, project_root
