@@ -46,6 +46,7 @@ from simulator.environment.schema.schema_checks import BrokenSchemaError, Proble
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
 from simulator.environment.world.entities import PERSON, SEED, Entity, Origin
 from simulator.environment.world.response_reader import says_missing
+from simulator.environment.world.seed_tables import Table
 from simulator.environment.world.world import World
 
 _BAD_REQUEST, _NOT_FOUND = 400, 404
@@ -73,6 +74,7 @@ class Parts:
         """Why no value was found that fits the tool's schema, where none was."""
         self._is_hopeless = False
         self._given: dict[int, bool] = {}
+        self._tables: Sequence[Table] = self.world.tables.tables
 
     @cached_property
     def plan(self) -> SchemaPlan | None:
@@ -104,7 +106,28 @@ class Parts:
     @cached_property
     def reading(self) -> CodeReading:
         """What the tool's code says about the call, after all that the session's calls have changed."""
-        return self._read(self._earlier, self._chances)
+        found = self._read(self._earlier, self._chances)
+        values: list[Any] = [one.value for one in found.outcomes if one.possible and not one.raises]
+        if all(map(is_error, values)) and (added := self._added()):
+            self._tables = added
+            return self._read(self._earlier, self._chances)
+        return found
+
+    def _added(self) -> Sequence[Table]:
+        """Return the environment's data with the things that the call names and the code cannot know; empty where there are none."""
+        tables = {one.kind: one for one in self.world.tables.tables}
+        things = [
+            (kind, one) for kind, key in self._things if (one := self.world.entity(kind, key)) is not None
+        ]
+        added = [
+            each
+            for each in things
+            if (first := each[1].first) and first.source != SEED and self._is_news(first)
+        ]
+        for kind, one in added:
+            own = tables.get(kind) or Table(name=kind, kind=kind, id_field=self.world.columns(kind)[0])
+            tables[kind] = own.model_copy(update={"rows": (*own.rows, one.fields)})
+        return [*tables.values()] if added else []
 
     @property
     def _chances(self) -> Chances:
@@ -126,7 +149,7 @@ class Parts:
             state=self.call.state,
             earlier=earlier,
             chances=chances,
-            tables=self.world.tables.tables,
+            tables=self._tables,
         )
 
     @cached_property

@@ -24,6 +24,7 @@ from simulator.environment.drafts.draft_generator import (
     Sources,
     drafted,
 )
+from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -699,6 +700,49 @@ def test_the_environments_data_stands_before_the_tables_of_a_module() -> None:
     told: Any = from_data("code", "Bern")
     assert told.value["code"] == "BRN"
     assert marked(told) == {"$.note"}
+
+
+@for_each("tables", ["", '{"orders": [{"id": "D-1", "status": "open", "total": 3.0}]}'])
+@for_each("is_by_person", [True, False])
+def test_what_is_added_to_the_world_is_found_by_code_with_a_table_of_its_own(
+    tables: str, is_by_person: bool
+) -> None:
+    """A look-up by its id gives it in the fields of this tool, whether a person or a tool without code added it; a list has the module's rows alone, and what nobody added is not there."""
+    text = """
+ORDERS = {"A-1": {"id": "A-1", "status": "open", "total": 1.0}}
+
+def get_order(order_id: str) -> dict:
+    if order_id not in ORDERS:
+        return {"error": f"Order {order_id} not found"}
+    return {"order": {"id": ORDERS[order_id]["id"], "status": ORDERS[order_id]["status"]}, "large": ORDERS[order_id]["total"] > 5}
+
+def read_order(order_id: str) -> dict:
+    return ORDERS[order_id]
+
+def list_orders() -> dict:
+    return {"ids": list(ORDERS)}
+"""
+    codes = {one: function_of(text, one) for one in ("get_order", "read_order", "list_orders")}
+    fields: JsonObject = {"status": "held", "total": 9.0}
+    world = World(tables=read_tables(tables))
+    made = EarlierAnswer("create_order", fields, {"id": "B-9", **fields}, fact=1)
+    if is_by_person:
+        world.edit([EntityChange(op="put", kind="order", id="B-9", fields=fields)], fact=1, turn=1)
+    else:
+        world.take(made)
+
+    def asked(tool: str, **arguments: Any) -> Draft:
+        earlier = () if is_by_person else (made,)
+        call = DraftCall(
+            tool_name=tool, arguments=arguments, code=codes[tool], codes=codes, earlier=earlier, state={}
+        )
+        return drafted(call, Sources(world=world))
+
+    shown = asked("get_order", order_id="B-9")
+    assert (shown.value, shown.blanks) == ({"order": {"id": "B-9", "status": "held"}, "large": True}, ())
+    assert asked("read_order", order_id="B-9").value == {"id": "B-9", **fields}
+    assert asked("list_orders").value == {"ids": ["D-1" if tables else "A-1"]}
+    assert asked("get_order", order_id="C-3").value == {"error": "Order C-3 not found"}
 
 
 def test_calls_change_the_environments_data_as_they_change_the_tables() -> None:
