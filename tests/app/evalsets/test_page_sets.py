@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from app.live.recent_sets import recent_sets
 
 from app import lifespan
 from app.decision.golden_candidate import ANOTHER_WAY
@@ -32,6 +31,7 @@ from app.evalsets.set_discovery import (
 from app.evalsets.set_facts import environment_of
 from app.live import upload_quota
 from app.live.agent_catalogue import catalogue
+from app.live.destinations import recent_sets
 from app.live.live_sessions import LiveSession
 from app.live.session_store import server_store
 from app.live.upload_quota import UPLOAD_MB, uploads_of
