@@ -172,7 +172,12 @@ def _finish(
                 open_beside(work.opened.path),
                 {each.now.eval_id: each for each in unsaved if each.now},
             )
-            now = {name: None if case is None else _of_now(by_id[name], kept) for name, case in cases.items()}
+            gone = {each.key: each.then for each in unsaved if each.then and not each.now}
+            work.left |= {key: (then, kept.case(then.eval_id)) for key, then in gone.items()}
+            now = {
+                name: None if case is None else _of_now(work, by_id[name], kept)
+                for name, case in cases.items()
+            }
             put_all(work.beside.path, now, notes)
             beside = identity_at(work.beside.path)
             saved = saved.model_copy(update={"beside": work.beside.path})
@@ -362,12 +367,14 @@ def recorded_of_now(
         state: The set after some edits; by default as it is.
     """
     then = work.held(key, work.saved) if key in work.saved.order else None
-    return _of_now(UnsavedCase(key, then, work.held(key, state)), beside)
+    return _of_now(work, UnsavedCase(key, then, work.held(key, state)), beside)
 
 
-def _of_now(unsaved: UnsavedCase, beside: RecordingSidecar) -> RecordedCase | None:
+def _of_now(work: SetWork, unsaved: UnsavedCase, beside: RecordingSidecar) -> RecordedCase | None:
     then, recorded = unsaved.then, unsaved.now.recorded if unsaved.now else None
     now = beside.case(then.eval_id) if then and recorded else None
+    if then is None:
+        then, now = work.left.get(unsaved.key, (None, None))
     if now is None or then is None or recorded is None:
         return recorded
     if then.recorded is None or then.recorded.tolerances != recorded.tolerances:

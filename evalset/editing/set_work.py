@@ -97,6 +97,8 @@ class SetWork:
         self._states, self._edits, self._at = [first], list[Edit](), 0
         self.saved = first
         self._saved_edits: tuple[Edit, ...] = ()
+        self.left: dict[str, tuple[EditedCase, RecordedCase | None]] = {}
+        """The cases that a save took out of the files: as they were saved, and what their file had recorded then."""
         self._lock = RLock()
 
     # ------------------------------------------------------------ looking
@@ -237,6 +239,8 @@ class SetWork:
             if made == self.state:
                 return
             del self._states[self._at + 1 :], self._edits[self._at :]
+            there = {key for state in self._states for key in state.order}
+            self.left = {key: left for key, left in self.left.items() if key in there}
             self._states.append(made)
             self._edits.append(edit)
             self._at += 1

@@ -20,6 +20,7 @@ from evalset.editing.case_edits import (
     DeleteCase,
     DuplicateCase,
     Edit,
+    InsertCase,
     MergeCases,
     MoveCall,
     MoveCase,
@@ -37,7 +38,7 @@ from evalset.editing.case_edits import (
     words_of,
 )
 from evalset.editing.case_parts import EditError, agent_of, calls_of, is_plain_text, steps_of, turns_of
-from evalset.editing.opened_set import open_set, row_of
+from evalset.editing.opened_set import identity_at, open_set, row_of
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
 from evalset.editing.set_work import SetWork
@@ -46,6 +47,8 @@ from evalset.errors import EvalSetError
 from evalset.files.json_splice import Style
 from evalset.files.set_outline import outline_of
 from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.tolerances import Ignore
+from evalset.verify import keep_tolerances, tolerances_of
 from simulator.facts import Returned
 from tests.evalset.editing.editing_sets import record_case, work_on, write_set
 
@@ -235,6 +238,35 @@ def test_what_is_recorded_follows_the_cases(path: Path) -> None:
     environment = read_environment(sidecar_of(path))
     assert {name: len(case.turns) for name, case in environment.cases.items()} == {"one": 2}
     assert raw(path, "one")["final_session_state"] == {"seen": ["A-1"]}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_case_that_left_the_files_comes_back_with_its_tolerances(path: Path, *, is_new: bool) -> None:
+    """They are saved without the set: of a new case that was undone, and of one that was deleted; another case gets none."""
+    recorded = record_case(path, "one")
+    work = work_on(path)
+    key = "new" if is_new else "one"
+    new = InsertCase(value={**raw(path, "one"), "eval_id": "new"}, recorded=recorded)
+    if is_new:
+        work.apply(new)
+        save(work)
+    keep_tolerances(path, key, (Ignore(tool="track", path="at"),))
+    work.beside_identity = identity_at(work.beside.path)
+    if is_new:
+        work.undo()
+    else:
+        work.apply(DeleteCase(case="one"))
+    save(work)
+    assert key not in read_environment(sidecar_of(path)).cases
+    assert work.redo() if is_new else work.undo()
+    save(work)
+    assert tolerances_of(path, key) == (Ignore(tool="track", path="at"),)
+    if is_new:
+        work.undo()
+        save(work)
+        work.apply(new)
+        save(work)
+        assert tolerances_of(path, key) == ()
 
 
 def test_a_case_that_adk_refuses_is_named_and_nothing_is_written(path: Path) -> None:
