@@ -123,7 +123,7 @@ def test_a_script_with_an_error_says_where_and_what(scripted: Tab) -> None:
         ("turns: [", ("invalid YAML",)),
         (f"{HEAD}turns: {HOSTILE!r}", ("line 3: turns: ",)),
         (json.dumps(plan), ("case", "conversation")),
-        ('{"eval_cases": 3}', ("ADK", "TypeError(")),
+        ('{"eval_cases": 3}', ("ADK", "eval_set_id: Field required")),
     ):
         scripted.fill(TEXT_KEY, text).run().click("play_script")
         assert scripted.app.error, text

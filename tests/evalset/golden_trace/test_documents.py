@@ -75,7 +75,10 @@ WHOLE = json.loads(case_document("Desk", a_case("one"), at=1.0))
     ("document", "says"),
     [
         ("{", "JsonSyntaxError"),
-        ('{"eval_set_id": "s", "eval_cases": [{"eval_id": "one"}]}', "TypeError"),
+        (
+            '{"eval_set_id": "s", "eval_cases": [{"eval_id": "one"}]}',
+            "eval_cases.0\n.*Exactly one of conversation",
+        ),
         ('{"eval_set_id": "s", "eval_cases": []}', " 0 cases .*'one'"),
         (json.dumps(WHOLE | {"eval_cases": WHOLE["eval_cases"] * 2}), "finds 2 cases"),
         (Path("/nowhere/set.evalset.json"), "No such file"),
