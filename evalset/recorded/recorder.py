@@ -193,9 +193,9 @@ class _Recorder:
         )
 
     def _path(self, fact: ModelAnswered) -> str:
-        """Find where an agent spoke: the event that its model's answer became says it."""
-        if scope_of(fact.key):
-            return ""
+        """Find where an agent spoke: the event that its model's answer became says it, or the call of the agent tool that ran it."""
+        if scope := scope_of(fact.key):
+            return scope.rpartition(">")[2]
         whole = [response for response in fact.responses if not response.get("partial")]
         paths = [taken_path(self._spoken, fact.agent, response) for response in whole]
         path = next(filter(None, reversed(paths)), "")

@@ -104,7 +104,7 @@ class RecordedModelTurn(Value):
 
     `put_off` marks one that only ended a turn until a late answer came; a replay, in which that is there at once, has no place
     for it. `path` is the place of the agent's node in the run, as ADK's events name it; empty for the first node of the case's
-    agent, and where it is not known.
+    agent, and where it is not known. Of an agent that runs as a tool it is the id of the innermost call that runs it.
     """
 
     agent: str

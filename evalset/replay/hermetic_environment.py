@@ -77,7 +77,7 @@ from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.adk.watched_services import give_earlier
 from simulator.runtime.knowledge.tool_shapes import described, shape_of
 from simulator.runtime.plugin.adk_plugin import failed_unseen, watched
-from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
+from simulator.runtime.plugin.call_claims import Claiming, innermost_call, is_inside, within
 from simulator.runtime.plugin.session_play import EnvironmentCall, SessionName, Sessions
 from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.session.adk_event_fields import USER_AUTHOR
@@ -585,7 +585,8 @@ class HermeticEnvironment(BasePlugin):
             seat_agent(agent, self._seats)
         elif runs_elsewhere(agent):
             replayed = self._answers.session(callback_context)
-            MODEL_STAND_IN.set(_RecordedAgent(self, replayed, agent.name, callback_context.node_path))
+            path = innermost_call() or callback_context.node_path
+            MODEL_STAND_IN.set(_RecordedAgent(self, replayed, agent.name, path))
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -697,7 +698,7 @@ class _RecordedModel:
     ) -> None:
         self._plugin, self._replayed, self._request = plugin, replayed, request
         self._agent, self._invocation_id = context.agent_name, context.invocation_id
-        self._path = context.node_path
+        self._path = innermost_call() or context.node_path
 
     async def model(self, request: Any) -> list[Any] | None:
         if request is not self._request:  # of a run without this plugin, later in the same task

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from functools import cache
+from itertools import pairwise
 
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalStatus
@@ -287,15 +288,12 @@ def stored_responses(
     expected: Sequence[Sequence[Step]],
     tolerances: Sequence[Tolerance] = (),
 ) -> Check:
-    """Compare the tool responses that the eval set holds with what the tools answered, whichever came first in a turn."""
+    """Compare the tool responses that the eval set holds with what the tools answered to the same calls, whichever came first in a turn."""
     problems: list[str] = []
     scores: list[float] = []
     for number, (ours, theirs) in enumerate(zip(actual, expected, strict=True), start=1):
-        there: list[tuple[str, object]] = [
-            (step.tool, step.value) for step in ours if step.kind == "response"
-        ]
-        wanted = [step for step in theirs if step.kind == "response"]
-        missing = [step for step in wanted if not _take(there, step, tolerances)]
+        there, wanted = _answered(ours), _answered(theirs)
+        missing = [step for call, step in wanted if not _take(there, call, step, tolerances)]
         scores.append(1 - len(missing) / len(wanted) if wanted else 1.0)
         problems += [f"turn {number}: {step.tool} responded {_short(step.value)}" for step in missing]
     score = sum(scores) / len(scores) if scores else 1.0
@@ -311,14 +309,20 @@ def stored_responses(
     )
 
 
-def _take(there: list[tuple[str, object]], wanted: Step, tolerances: Sequence[Tolerance]) -> bool:
-    """Take the response that is the wanted one; one that is exactly so first."""
+def _answered(steps: Sequence[Step]) -> list[tuple[Step, Step]]:
+    """Return the calls of a turn that have a response, each with it."""
+    return [(call, step) for call, step in pairwise(steps) if step.kind == "response"]
+
+
+def _take(there: list[tuple[Step, Step]], call: Step, wanted: Step, tolerances: Sequence[Tolerance]) -> bool:
+    """Take the response that is the wanted one: of the same call where that was made, and one that is exactly so first."""
+    of_tool = [each for each in there if each[1].tool == wanted.tool]
+    left = [each for each in of_tool if same(each[0].value, call.value)] or of_tool
     for allowed in ((), tolerances) if tolerances else ((),):
-        for place, (tool, value) in enumerate(there):
-            if tool == wanted.tool and same(
-                as_recorded("response", wanted.value, value, allowed, tool), wanted.value
-            ):
-                del there[place]
+        for each in left:
+            value = as_recorded("response", wanted.value, each[1].value, allowed, wanted.tool)
+            if same(value, wanted.value):
+                there.remove(each)
                 return True
     return False
 

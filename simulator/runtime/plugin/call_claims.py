@@ -201,7 +201,7 @@ _NOBODY: Mapping[Any, Any] = MappingProxyType({})
 _INSIDE: ContextVar[Mapping[Any, Any]] = ContextVar("simulation_stand_in_session", default=_NOBODY)
 """The session, by environment, from whose agent tool everything in here is called."""
 
-_WITHIN: ContextVar[tuple[str, ...]] = ContextVar("simulation_stand_in_within", default=())
+_WITHIN: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("simulation_stand_in_within", default=())
 """The names of the agent tools that everything in here is called inside of, outermost first."""
 
 _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
@@ -321,7 +321,12 @@ def is_inside(who: Claiming[Any]) -> bool:
 
 def within() -> tuple[str, ...]:
     """Name the agent tools inside of which we are, outermost first."""
-    return _WITHIN.get()
+    return tuple(name for name, _ in _WITHIN.get())
+
+
+def innermost_call() -> str:
+    """Return the id of the call of an agent tool inside of which we are; empty outside of any."""
+    return _WITHIN.get()[-1][1] if _WITHIN.get() else ""
 
 
 def all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
@@ -359,7 +364,7 @@ class _Inside(NamedTuple):
             return await call.real()
         plays = {who: who.session(call.context) for who, _ in self.covered}
         token = _INSIDE.set({**_INSIDE.get(), **plays})
-        deeper = _WITHIN.set((*_WITHIN.get(), call.tool.name))
+        deeper = _WITHIN.set((*_WITHIN.get(), (call.tool.name, call.context.function_call_id or "")))
         try:
             return await self._run(call)
         finally:

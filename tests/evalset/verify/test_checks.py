@@ -110,14 +110,18 @@ def test_what_differs_in_the_state_is_named() -> None:
 
 
 def test_stored_responses_may_come_in_any_order_and_each_counts_once() -> None:
-    """Two that are the same need two."""
+    """Two that are the same need two, and each belongs to its call where that was made."""
+    call = Step(kind="call", tool="find", value={})
     one, two = (Step(kind="response", tool="find", value={"n": number}) for number in (1, 2))
-    assert run_checks.stored_responses([[one, two]], [[two, one]]).status == "passed"
-    found = run_checks.stored_responses([[one, two]], [[one, one]])
+    assert run_checks.stored_responses([[call, one, call, two]], [[call, two, call, one]]).status == "passed"
+    found = run_checks.stored_responses([[call, one, call, two]], [[call, one, call, one]])
     assert (found.status, found.score) == ("failed", 0.5)
     assert all(each in found.detail for each in ("turn 1: ", "find", '{"n":1}'))
     assert '{"n":2}' not in found.detail
-    assert run_checks.stored_responses([[one]], [[]]).score == 1.0
+    assert run_checks.stored_responses([[call, one]], [[]]).score == 1.0
+    other = call.model_copy(update={"value": {"id": 2}})
+    assert run_checks.stored_responses([[call, two, other, one]], [[call, one, other, two]]).score == 0.0
+    assert run_checks.stored_responses([[other, two, call, one]], [[call, one, other, two]]).score == 1.0
 
 
 LONG = {f"field_{number}": "x" * 20 for number in range(20)}

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
+from evalset import write_golden_trace
 from evalset.cli.main import main
 from evalset.verify import replay_written
+from simulator import Simulation, called
+from simulator import said as says
+from simulator.agents.agent_folder import AgentFolder
+from simulator.facts import EVERY
+from simulator.session import Seats
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, played, verified
 from tests.evalset.verify.test_user_state import imported, said
@@ -677,3 +683,43 @@ def test_an_argument_that_a_callback_changes_on_the_way_into_an_agent_tool_is_co
     ends(0, "doctor", written, "--agents-dir", now, "--rename-agent", "inner=writer")
     ends(0, "verify", written, "--agents-dir", now, "--models", "recorded")
     assert '"inner"' not in (tmp_path / "set.environment.json").read_text()
+
+
+EXPERTS = """
+expert = LlmAgent(name="expert", model="gemini-2.5-flash", description="Knows.", instruction="Answer.")
+root_agent = LlmAgent(name="small", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(expert)])
+"""
+SWAPPED = """
+
+def swapped(tool, args, tool_context, tool_response):
+    return {"result": {"Pets?": "48 hours.", "Cancellation?": "Small pets."}[args["request"]]}
+
+
+root_agent.after_tool_callback = swapped
+"""
+
+
+def test_calls_of_one_agent_tool_that_were_made_at_once_have_each_its_own_answer(
+    tmp_path: Path, ends: Ends
+) -> None:
+    """Also where the second was answered first; an agent that swaps the answers has changed."""
+    folder, written = agent(tmp_path / "agents", EXPERTS), tmp_path / "set.evalset.json"
+    answers = {"Cancellation?": "48 hours.", "Pets?": "Small pets."}
+    config = AgentFolder(folder.parent).load("small")
+    with Simulation.open(config, seats=Seats(agents={EVERY: "person"})) as session:
+        session.query("Two things.")
+        session.answer(
+            session.pending[0],
+            called(("expert", {"request": "Cancellation?"}), ("expert", {"request": "Pets?"})),
+        )
+        for request in reversed(session.pending):
+            (words,) = [text for what, text in answers.items() if what in request.model_dump_json()]
+            session.answer(request, says(words))
+        session.answer(session.pending[0], says("Done."))
+        write_golden_trace(session, written, eval_id="one")
+    assert verified(written, tmp_path / "agents") == 0
+    agent(tmp_path / "agents", EXPERTS + SWAPPED)
+    (case,) = json.loads(ends(1, "verify", written, "--agents-dir", tmp_path / "agents", "--json").out)[
+        "cases"
+    ]
+    assert case["runs"][0]["divergence"]["verdict"] == "agent_changed"
