@@ -746,8 +746,11 @@ def read_cases(values: Iterable[Any], tell: Callable[[str], None]) -> Iterator[C
     for place, value in enumerate(values):
         eval_id = value.get("eval_id", value.get("evalId")) if isinstance(value, dict) else None
         which = f"the case {eval_id!r}" if isinstance(eval_id, str) else f"the case {place + 1}"
+        if not isinstance(value, dict):  # of a hostile file there are hundreds of thousands
+            tell(f"{which} is left out: ADK cannot read it: {_CASES}.{place}: it is not an object")
+            continue
         readable, changes = value, tuple[str, ...]()
-        if isinstance(value, dict) and eval_id is None:
+        if eval_id is None:
             readable = value | {"eval_id": ""}
         try:
             try:
