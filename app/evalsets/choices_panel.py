@@ -13,12 +13,11 @@ from app.evalsets.set_facts import SetFacts, called_tools
 from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import known_agents
 from app.session import page_state
 from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import AgentSettingsError
 from simulator.base.json_values import digest
 
 MODELS_FROM = "Model responses come from"
@@ -82,17 +81,11 @@ def agent_of_set(workspace: Workspace, facts: SetFacts) -> str:
 
 def agent_loaded(name: str) -> SimulatedAgentConfig | None:
     """Return an agent where it is loaded by now; nothing is loaded for it."""
-    try:
-        return next((entry.config for entry in catalogue().entries() if entry.name == name), None)
-    except AgentSettingsError:
-        return None
+    return next((entry.config for entry in known_agents() if entry.name == name), None)
 
 
 def _agents(workspace: Workspace, facts: SetFacts) -> tuple[tuple[str, ...], bool]:
-    try:
-        entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
-    except AgentSettingsError:
-        entries = []
+    entries = [entry for entry in known_agents() if entry.state != "failed"]
     names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
     if facts.problem or is_known or len(names) != 1 or agent_loaded(names[0]) is None:
         return names, is_known

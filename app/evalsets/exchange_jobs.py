@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.evalsets.set_agents import fitting_agents
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path, upload_name
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import known_agents
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
 from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
@@ -20,7 +20,7 @@ from evalset.editing.set_saving import recorded_of_now
 from evalset.editing.set_work import NO_NOTE
 from evalset.editing.sidecars import brought_reviews, open_beside, reviews_text
 from evalset.files.eval_names import unique_eval_id
-from simulator.agents import AgentEntry, AgentSettingsError
+from simulator.agents import AgentEntry
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def prepared(
     """
     chosen = tuple(keys) or work.state.order
     held = _held(work, chosen)
-    entries = _agents() if form == "dataset" else ()
+    entries = known_agents() if form == "dataset" else ()
 
     def export(report: Report, stop: Event) -> Exported:
         from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - as above
@@ -214,13 +214,6 @@ def _reviews(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> str:
         if each.review != NO_REVIEW
     }
     return reviews_text(reviews).decode() if reviews else ""
-
-
-def _agents() -> tuple[AgentEntry, ...]:
-    try:
-        return tuple(catalogue().entries())
-    except AgentSettingsError:  # said on the start page
-        return ()
 
 
 def _root_agent(entries: Sequence[AgentEntry], eval_set: Path, cases: Sequence[EvalCase]) -> BaseNode | None:

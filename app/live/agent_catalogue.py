@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Lock, Thread
 
-from simulator.agents import AgentCatalogue, UnknownAgentError, catalogue_for, settings_from
+from app.live.agent_catalogue import PAGES, warm_up
+from simulator.agents import (
+    AgentCatalogue,
+    AgentEntry,
+    AgentSettingsError,
+    UnknownAgentError,
+    catalogue_for,
+    settings_from,
+)
 from simulator.kernel.kernel_agent import KernelLoader
 
 _threads: dict[tuple[AgentCatalogue, str], Thread] = {}
@@ -44,6 +52,14 @@ def catalogue() -> AgentCatalogue:
     """
     settings = settings_from(sys.argv[1:], os.environ)
     return catalogue_for(settings, KernelLoader(settings.python, everything=LOADS_NONE_HERE))
+
+
+def known_agents() -> tuple[AgentEntry, ...]:
+    """Return the agents of this process; none where the command line cannot be followed, which is said on the start page."""
+    try:
+        return catalogue().entries()
+    except AgentSettingsError:
+        return ()
 
 
 def load_in_background(agents: AgentCatalogue, wanted: str = "") -> None:

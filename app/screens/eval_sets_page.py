@@ -45,9 +45,10 @@ from app.evalsets.set_list_panel import broken_set, set_list
 from app.evalsets.set_panel import ShownSet, set_page
 from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import known_agents
 from app.live.click_waits import keep_drafts
 from app.live.destinations import remember_set
+from app.live.recent_sets import remember_set
 from app.live.upload_quota import uploads_of
 from app.screens.compared_cases_panel import compared_cases
 from app.screens.played_case import play_case
@@ -66,7 +67,7 @@ from evalset.editing.set_saving import (
     save,
 )
 from evalset.editing.sidecars import open_beside, open_reviews
-from simulator.agents import AgentEntry, AgentSettingsError
+from simulator.agents import AgentEntry
 from simulator.base.secret_masking import error_words
 
 _LOG = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ _LOG = logging.getLogger(__name__)
 
 def sets_page() -> None:
     """Draw the list of sets, or the set that the address names."""
-    entries, person = _entries(), visitor()
+    entries, person = known_agents(), visitor()
     owner = person.owner
     homes = folders(entries, owner)
     path = page_state.set_path()
@@ -171,13 +172,6 @@ def _place(key: str, name: str) -> str:
     return f"{key} {name}"
 
 
-def _entries() -> tuple[AgentEntry, ...]:
-    try:
-        return catalogue().entries()
-    except AgentSettingsError:  # said on the start page
-        return ()
-
-
 def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
     """Return the names of the agents, those first in whose folder the set lies."""
     usable = [entry.name for entry in entries if entry.state != "failed"]
@@ -239,7 +233,7 @@ def _remember(path: str) -> None:
     with contextlib.suppress(
         RuntimeError, ValueError, OSError
     ):  # no path of a file: the page says so when it opens it
-        place = check_set(path, owner, folders(_entries(), owner))
+        place = check_set(path, owner, folders(known_agents(), owner))
         if owner == LOCAL and place.is_file() and place.parent != uploads_of(owner):
             remember_set(owner, place)
 

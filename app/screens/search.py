@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
 import streamlit as st
 
+from app.evalsets.set_discovery import folders, found_sets
 from app.evalsets.set_facts import facts_of
-from app.live.agent_catalogue import catalogue
-from app.live.destinations import recent_sets
+from app.live.agent_catalogue import known_agents
 from app.screens.search_panel import search_dialog
 from app.screens.search_targets import Searchable, Target
 from app.screens.session_list import SessionLine
@@ -18,14 +19,14 @@ from app.server.login import visitor
 from app.session import page_state
 from app.session.session_summary import short_id
 from app.session.timeline_panel import MOST_STEPS, PAGE_STEPS
-from app.session.timeline_view import rows
+from app.session.timeline_view import rows, said
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
 from evalset.errors import EvalSetError
-from simulator.agents import AgentSettingsError
+from simulator.session.model import SimulationSession
 
-MOST_SETS = 10
-MOST_CASES = 2_000
-"""So many of the eval sets that were used last, and of their cases, can be found."""
+MOST_CASES, MOST_SECONDS = 5_000, 1.0
+"""So many cases of the eval sets in the list can be found, and so long is looked for them."""
+_MOST_OPENED = 32
 
 _EVERYWHERE = {"new": "New session", "sets": "Eval sets"}
 _IN_SESSION = {
@@ -61,7 +62,22 @@ def _prepared(sessions: Sequence[SessionLine]) -> Searchable:
         )
         for each in kept
     ]
-    return Searchable([*_commands(), *_agents(), *lines, *_cases(), *_steps()], _says)
+    live, by_id = page_state.current(), {each.session_id: each for each in kept}
+    session = live.simulation.view().session if live is not None and not live.read_only else None
+
+    def says(target: Target, words: list[str]) -> bool:
+        match target.kind:
+            case "session":
+                return by_id[target.name].holds(words)
+            case "step" if session is not None:
+                text = said(session.history[int(target.name)]).casefold()
+                return all(word in text for word in words)
+            case _:
+                return _says(target, words)
+
+    return Searchable(
+        [*_commands(), *_agents(), *lines], says, lambda: [*_steps(session), *_cases()], time.monotonic
+    )
 
 
 def _commands() -> Iterator[Target]:
@@ -76,22 +92,18 @@ def _commands() -> Iterator[Target]:
 
 
 def _agents() -> Iterator[Target]:
-    try:
-        entries = catalogue().entries()
-    except AgentSettingsError:  # said on the start page
-        return
-    for entry in entries:
+    for entry in known_agents():
         if entry.state != "failed":
             yield Target(kind="agent", name=entry.name, label=entry.name, about=entry.description)
 
 
 def _cases() -> Iterator[Target]:
-    left = MOST_CASES
-    for used in recent_sets(visitor().owner)[:MOST_SETS]:
-        path = Path(used.path)
-        for eval_id in facts_of(path).eval_ids[:left]:
+    left, ends, owner = MOST_CASES, time.monotonic() + MOST_SECONDS, visitor().owner
+    for listed in found_sets(folders(known_agents(), owner), owner):
+        path = Path(listed.path)
+        for eval_id in facts_of(path).eval_ids[:left] if time.monotonic() < ends else ():
             left -= 1
-            yield Target(kind="case", name=eval_id, label=eval_id, about=path.name, path=used.path)
+            yield Target(kind="case", name=eval_id, label=eval_id, about=path.name, path=listed.path)
 
 
 def _says(target: Target, words: list[str]) -> bool:
@@ -101,7 +113,7 @@ def _says(target: Target, words: list[str]) -> bool:
     return opened is not None and target.name in opened.places and opened.says(target.name, words)
 
 
-@lru_cache(maxsize=MOST_SETS)
+@lru_cache(maxsize=_MOST_OPENED)
 def _opened(path: Path, _: object) -> OpenedSet | None:
     try:
         return open_set(path)
@@ -109,11 +121,8 @@ def _opened(path: Path, _: object) -> OpenedSet | None:
         return None
 
 
-def _steps() -> Iterator[Target]:
-    live = page_state.current()
-    if live is None or live.read_only:
-        return
-    for row in rows(live.simulation.view().session):
+def _steps(session: SimulationSession | None) -> Iterator[Target]:
+    for row in rows(session) if session is not None else ():
         about = f"turn {row.turn + 1}, {row.what}"
         yield Target(kind="step", name=str(row.index), label=f"{row.who}: {row.detail}", about=about)
 

@@ -11,6 +11,8 @@ from simulator.base.frozen_value import Value
 Kind: TypeAlias = Literal["command", "agent", "session", "case", "step"]
 
 MOST_FOUND = 20
+MOST_SECONDS = 1.0
+"""So long a search looks into what is said within targets."""
 
 
 class Target(Value):
@@ -37,13 +39,23 @@ class Searchable:
     Args:
         targets: What can be found.
         says: Whether words are said within a target; it is asked where too little is found by labels.
+        more: Gives what can be found besides, once there are words.
+        clock: Says how many seconds have gone.
     """
 
     def __init__(
-        self, targets: Iterable[Target], says: Callable[[Target, list[str]], bool] = lambda *_: False
+        self,
+        targets: Iterable[Target],
+        says: Callable[[Target, list[str]], bool] = lambda *_: False,
+        more: Callable[[], Iterable[Target]] = tuple,
+        clock: Callable[[], float] = float,
     ) -> None:
-        self._says = says
-        self._lines = [
+        self._says, self._more, self._clock = says, more, clock
+        self._lines: list[tuple[str, str, Target]] = []
+        self._take(targets)
+
+    def _take(self, targets: Iterable[Target]) -> None:
+        self._lines += [
             (each.label.casefold(), f"{each.kind} {each.label} {each.about}".casefold(), each)
             for each in targets
         ]
@@ -51,6 +63,9 @@ class Searchable:
     def found(self, words: str) -> list[Target]:
         """Return the targets that contain all words, at most `MOST_FOUND`; labels that begin with them first, then labels that contain them, last what says them."""
         wanted = words.casefold().split()
+        if wanted:
+            self._take(self._more())
+            self._more = tuple
         start = " ".join(wanted)
         ranks: list[list[Target]] = [[], [], []]
         for label, said, target in self._lines:
@@ -58,7 +73,12 @@ class Searchable:
                 is_in_label = all(word in label for word in wanted)
                 ranks[0 if label.startswith(start) else 1 if is_in_label else 2].append(target)
         found = [target for rank in ranks for target in rank]
-        within = (target for _, said, target in self._lines if self._is_within(target, said, wanted))
+        ends = self._clock() + MOST_SECONDS
+        within = (
+            target
+            for _, said, target in self._lines
+            if self._clock() < ends and self._is_within(target, said, wanted)
+        )
         return [*found, *islice(within, max(0, MOST_FOUND - len(found)))][:MOST_FOUND]
 
     def _is_within(self, target: Target, said: str, wanted: list[str]) -> bool:

@@ -38,6 +38,7 @@ class SessionLine(Value):
     deleted: bool = False
     tags: tuple[str, ...] = ()
     notes: str = ""
+    query: str = ""
     link: str = ""
     changed_at: float = 0.0
     is_over: bool = False
@@ -50,7 +51,7 @@ class SessionLine(Value):
 
     def holds(self, words: Iterable[str]) -> bool:
         """Return whether all words, in lower case, stand somewhere in what is said of the session."""
-        said = " ".join((self.title, self.agent, *self.tags, self.notes)).casefold()
+        said = " ".join((self.title, self.agent, *self.tags, self.notes, self.query)).casefold()
         return all(word in said for word in words)
 
 
@@ -143,6 +144,7 @@ def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[st
         archived=bool(record and record.archived),
         tags=record.tags if record else (),
         notes=record.notes if record else "",
+        query=record.query if record else live.title,
         link=link(record.shared_token) if record and record.shared_token else "",
         changed_at=record.changed_at if record else 0.0,
         is_over=live.simulation.session.state is SessionState.COMPLETED,
@@ -160,6 +162,7 @@ def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine
         deleted=record.deleted_at is not None,
         tags=record.tags,
         notes=record.notes,
+        query=record.query,
         link=link(record.shared_token) if record.shared_token else "",
         changed_at=record.changed_at,
         is_over=record.status == _OVER,

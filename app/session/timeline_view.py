@@ -327,6 +327,11 @@ def _all_blocks(entry: HistoryEntry) -> Iterable[DetailBlock]:
             assert_never(never)
 
 
+def said(entry: HistoryEntry) -> str:
+    """Return the whole text of an entry: its message, or the JSON of its arguments or its response."""
+    return next((block.text for block in blocks(entry)), "")
+
+
 def _inside(scope: str) -> str:
     return f", inside {scope}" if scope else ""
 
@@ -355,14 +360,13 @@ def rows(session: SimulationSession) -> tuple[Row, ...]:
 
 def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
     found = getattr(entry, "provenance", None)
-    first = next(iter(blocks(entry)), None)
     return Row(
         index=index,
         turn=entry.turn,
         time=viewer_time(entry.timestamp).strftime("%H:%M:%S"),
         who=literal(_who(entry, names)),
         what=entry.type.replace("_", " "),
-        detail=literal(" ".join(first.text.split())[:200]) if first else "",
+        detail=literal(" ".join(said(entry).split())[:200]),
         by=literal(f"{found.source}{f' ({found.by})' if found.by else ''}") if found else "",
     )
 

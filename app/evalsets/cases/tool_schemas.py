@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from app.forms.value_shapes import shape_of
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import known_agents
 from evalset.editing.case_parts import Case, calls_of, field, turns_of
-from simulator.agents import AgentSettingsError
 from simulator.base.json_values import JsonObject
 
 
@@ -21,10 +20,7 @@ class ToolSchemas(NamedTuple):
 
 def declared_tools(agent: str) -> Mapping[str, ToolSchemas]:
     """Return the tools of an agent by name; none where it is not loaded, which this waits for in no case."""
-    try:
-        config = next((each.config for each in catalogue().entries() if each.name == agent), None)
-    except AgentSettingsError:  # said on the start page
-        return {}
+    config = next((each.config for each in known_agents() if each.name == agent), None)
     if config is None:
         return {}
     from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - importing ADK takes a second

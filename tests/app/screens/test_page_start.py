@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from app.evalsets.set_discovery import take_upload
 from app.live import agent_catalogue
 from app.live.agent_catalogue import PAGES, catalogue, warm_up
 from app.live.destinations import remember_set
@@ -24,7 +26,8 @@ from evalset.cli.studio_command import studio_command
 from simulator.agents.absent_packages import VARIABLE
 from simulator.facts import SessionOpened
 from simulator.session.adk_event_fields import message_text
-from tests.app.desk_sessions import live_of
+from simulator.store import JournalStore
+from tests.app.desk_sessions import begun, live_of
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.editing.editing_sets import write_set
 
@@ -418,6 +421,23 @@ def test_what_is_found_is_shown_literally_and_leads_there(playing: Tab, tmp_path
     assert len(labels(playing, "is order a-1002")) == 1
     playing.click("found_0")
     assert playing.session_id == live.session_id
+
+
+def test_the_search_looks_into_whole_steps_all_sets_in_the_list_and_the_notes_of_sessions(
+    store: JournalStore,
+) -> None:
+    """A word far behind in a message, a case of a set that nobody has opened, and what was noted of a session with a name."""
+    live = begun(f"{'Where is it? ' * 40}It was a lantern.")
+    live.simulation.journal.keep(5)
+    store.rename(live.session_id, "Named")
+    store.note(live.session_id, "For the lighthouse.")
+    text = json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "lamp_case", "conversation": []}]})
+    take_upload(LOCAL, "listed.evalset.json", text.encode())
+    tab = Tab(live.session_id)
+    assert any("user" in label for label in labels(tab, "lantern user query"))
+    assert any(label.startswith("Named") for label in labels(tab, "lighthouse"))
+    assert any(label.startswith("Named") for label in labels(tab, "where session"))
+    assert any("listed.evalset.json" in label for label in labels(tab, "lamp_case"))
 
 
 FIRST_PAGE = """
