@@ -129,15 +129,15 @@ class EditedSets:
         if work is not None and goes_on:
             work.beside_identity = identity_at(work.beside.path)
 
-    def write(self, owner: str, path: Path, put: Callable[[], Written]) -> Written:
-        """Write a set in another way than by a save. Somebody's work on it goes on, and what was written can be undone there."""
+    def write(self, owner: str, path: Path, put: Callable[[], Written], words: str = "") -> Written:
+        """Write a set in another way than by a save. Somebody's work on it goes on, and what was written can be undone there under these words."""
         with self._lock:
             edited = self._desks.get((owner, str(path)))
             goes_on = edited is not None and not edited.work.is_changed and not self._is_stale(edited)
         written = put()
         with self._lock, suppress(ValueError, OSError):  # the set is opened anew then
             if edited is not None and goes_on:
-                edited.work.follow(SetWork(*self._open(path)))
+                edited.work.follow(SetWork(*self._open(path)), words)
         return written
 
     def put(self, owner: str, path: Path, work: SetWork) -> None:

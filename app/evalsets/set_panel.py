@@ -236,7 +236,7 @@ def _steps(work: SetWork) -> SetCommand | None:
 
 
 def _in_words(edit: Edit) -> str:
-    words = words_of(edit)
+    words = safe_label(words_of(edit), _MOST_WORDS)
     return words[:1].lower() + words[1:]
 
 
@@ -342,6 +342,7 @@ TABS: Mapping[str, Tab] = {
 
 
 MOST_SHOWN = 50
+_MOST_WORDS = 160
 _AROUND = 3
 _COLORS = {"added": "green", "removed": "red", "changed": "blue"}
 

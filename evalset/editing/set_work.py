@@ -381,14 +381,14 @@ class SetWork:
                 self.apply(edit)
             self._at = max(0, min(at, len(self._edits)))
 
-    def follow(self, theirs: SetWork) -> None:
-        """Take what stands in the files now as edits that can be undone; nothing where they cannot say all of it."""
+    def follow(self, theirs: SetWork, words: str = "") -> None:
+        """Take what stands in the files now as edits that can be undone, with words for them; nothing where they cannot say all of it."""
         with self._lock:
             at, order = self._at, self.state.order
             keys = order if theirs.state.order == order else ()
             changed = {key: now for key in keys if (now := theirs.held(key))[:3] != self.held(key)[:3]}
             count = f"{len(changed)} cases" if len(changed) > 1 else "the case"
-            words = f"Replace {count}"
+            words = words or f"Replace {count}"
             cases = tuple(
                 (ReplaceCase(case=key, value=now.case, recorded=now.recorded, words=words), now.note)
                 for key, now in changed.items()

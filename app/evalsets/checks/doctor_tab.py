@@ -241,7 +241,8 @@ def _begin(workspace: Workspace, ward: Ward, what: list[str] | str, kind: str, s
 
     def write() -> None:
         if job.result is not None:
-            put = partial(edited_sets().write, workspace.owner, workspace.eval_set)
+            words = f"Migrate {' '.join(what.split())}" if isinstance(what, str) else f"Fix {', '.join(what)}"
+            put = partial(edited_sets().write, workspace.owner, workspace.eval_set, words=words)
             _start(workspace, written(ward, asked, job.result, workspace.wrote, put), "written")
 
     def again() -> None:

@@ -20,9 +20,9 @@ from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.cli.doctor_command import main, migration_in
 from evalset.doctor import DroppedArgument, Finding, Migration, RenamedArgument, SetArgument
-from evalset.editing.case_edits import SetValue
+from evalset.editing.case_edits import SetValue, words_of
 from evalset.editing.set_saving import save
-from tests.app.evalsets.set_tabs import SetTab
+from tests.app.evalsets.set_tabs import SetTab, on_set
 from tests.app.page_driver import HOSTILE, Tab
 from tests.harness.processes import wait_until
 
@@ -106,6 +106,9 @@ def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
     assert flaws(tab) == []
     assert edited_sets().of(tab.workspace.owner, eval_set).work is work
     assert not work.is_changed
+    assert "--rename-tool sum_up=add" in words_of(work.edits[-1])
+    undo = on_set(eval_set).app.button(key="set_undo")
+    assert "sum" in undo.help
     while work.undo():
         save(work)
     assert eval_set.read_text() == text.replace('"add"', '"sum_up"')
