@@ -54,7 +54,8 @@ class RecordColumn(NamedTuple):
 def columns_of(value: Any) -> tuple[RecordColumn, ...]:
     """Return the columns of the table that shows a value; none where it is no flat list of records, or a table cannot hold it.
 
-    A record may lack up to half of the keys. All that a column holds is of one type, or null.
+    A record may lack up to half of the keys. All that a column holds is of one type, or null; of one that is null everywhere
+    no type is known, which the inputs of a form can take.
     """
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_ROWS:
         return ()
@@ -78,10 +79,8 @@ def _column(name: str, cells: Sequence[Any]) -> RecordColumn | None:
     kinds = {_kind(cell) for cell in there if cell is not None}
     if kinds == {"integer", "number"}:
         kinds = {"number"}
-    if None in kinds or len(kinds) > 1:
+    if len(kinds) != 1 or (kind := kinds.pop()) is None:
         return None
-    kind = kinds.pop() if kinds else "text"
-    assert kind is not None  # noqa: S101 - None was ruled out
     whole = any(isinstance(cell, int) for cell in there) if kind == "number" else kind == "integer"
     return RecordColumn(name, kind, len(there) == len(cells), whole, any(cell is None for cell in there))
 

@@ -91,6 +91,17 @@ def test_a_field_that_says_nothing_usable_is_marked_and_nothing_is_lost(path: Pa
     assert (call["args"]["days"], call["args"]["deep"]) == (4, None)
 
 
+def test_what_is_typed_over_a_column_of_nulls_keeps_its_type(path: Path) -> None:
+    """A number stays one, and null stays null, as in the form of a decision."""
+    lines = [{"sku": "pen", "fee": None}, {"sku": "ink", "fee": None}]
+    turn_of_file(path, intermediate_data={"tool_uses": [{"name": "track", "args": {"lines": lines}}]})
+    tab = on_set(path, "one").unfold("case_step_one_0_1").click("edit_one_0_1")
+    tab.fill("json:form0:json:0.lines:0.fee_", "5").run().click("part_accept")
+    work = edited_sets().of("local", path).work
+    (call,) = work.case("one")["conversation"][0]["intermediate_data"]["tool_uses"]
+    assert json.dumps(call["args"]["lines"]) == json.dumps([{"sku": "pen", "fee": 5}, lines[1]])
+
+
 def test_a_response_says_what_became_of_its_call(path: Path) -> None:
     """It failed, or the user rejected the call: as the response and the recording have it."""
     case = json.loads(path.read_bytes())["eval_cases"][0]

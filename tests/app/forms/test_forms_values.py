@@ -448,6 +448,7 @@ def test_a_flat_list_of_records_is_a_table_and_others_are_none() -> None:
         [1],
         [{}],
         [{"a": 1}, {"a": "x"}],
+        [{"a": 1, "b": None}, {"a": 2, "b": None}],
         [{"a": []}],
         [{"a": 1}, {"b": 1, "c": 1, "d": 1}],
         [{"_index": 1}],
@@ -459,7 +460,7 @@ def test_what_is_done_in_a_table_changes_those_cells_alone() -> None:
     """Edited, emptied, added and deleted, as Streamlit's editor says it; no other number changes its type."""
     rows: list[dict[str, Any]] = [
         {"id": "a", "qty": 1, "price": 2.0, "note": None},
-        {"id": "b", "qty": 2, "price": 3.5},
+        {"id": "b", "qty": 2, "price": 3.5, "note": "last"},
         {"id": "c", "qty": 3, "price": 4.0},
     ]
     done = {
