@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Lock, Thread
 
-from app.live.agent_catalogue import PAGES, warm_up
 from simulator.agents import (
     AgentCatalogue,
     AgentEntry,

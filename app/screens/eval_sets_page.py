@@ -48,7 +48,6 @@ from app.forms.common_panel import problem
 from app.live.agent_catalogue import known_agents
 from app.live.click_waits import keep_drafts
 from app.live.destinations import remember_set
-from app.live.recent_sets import remember_set
 from app.live.upload_quota import uploads_of
 from app.screens.compared_cases_panel import compared_cases
 from app.screens.played_case import play_case
