@@ -11,7 +11,7 @@ from app.server.viewer_time import viewer_time
 from app.session.provenance_labels import as_value
 from app.session.step_labels import step_words
 from app.session.timeline_view import arguments_line
-from simulator.branches.branch_comparison import PresentValue, Side, differing
+from simulator.base.json_differences import ABSENT, differing
 from simulator.branches.branch_tree import BY_ITSELF, Branch
 from simulator.facts import (
     AgentSelected,
@@ -123,17 +123,17 @@ def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
     ):
         answers = as_value(there.outcome), as_value(here.outcome)
         places = list(itertools.islice(differing(*answers), _PLACES))
-        if places and all(place.path for place in places):
+        if places and all(place.place for place in places):
             return (
-                _short(brief(there), ", ".join(f"{place.path}: {held(place.left)}" for place in places)),
-                _short(brief(here), ", ".join(f"{place.path}: {held(place.right)}" for place in places)),
+                _short(brief(there), ", ".join(f"{place.place}: {held(place.left)}" for place in places)),
+                _short(brief(here), ", ".join(f"{place.place}: {held(place.right)}" for place in places)),
             )
     return done(there), done(here)
 
 
-def held(side: Side) -> str:
-    """Write what one side of a comparison has at a place, in one line."""
-    return show_json(side.value) if isinstance(side, PresentValue) else "missing"
+def held(value: Any) -> str:
+    """Write what one side of a comparison has at a place, in one line; it may be `ABSENT`."""
+    return "missing" if value is ABSENT else show_json(value)
 
 
 def _short(name: str, said: str) -> str:

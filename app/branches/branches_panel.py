@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -24,11 +24,9 @@ from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status
 from app.session.timeline_view import blocks, step, tool_names
+from simulator.base.json_differences import ABSENT
 from simulator.branches.branch_comparison import (
     ComparedRow,
-    MissingValue,
-    PlaceDiffers,
-    Side,
     compared,
     shared_entries,
 )
@@ -325,8 +323,12 @@ def _cell(
 
 def places_of(row: ComparedRow, side: Literal["left", "right"]) -> str:
     """Write the places that differ; beside an answer of the other sort, only what this side has."""
-    differing = [one for one in row.differences if not (_of_two_sorts(row) and _is_missing(one, side))]
-    lines = [f"{place.path}: {_value(getattr(place, side))}" for place in differing[:MOST_PLACES]]
+    differing = [
+        (one.place, value)
+        for one in row.differences
+        if (value := getattr(one, side)) is not ABSENT or not _of_two_sorts(row)
+    ]
+    lines = [f"{place}: {_value(value)}" for place, value in differing[:MOST_PLACES]]
     more = len(differing) - MOST_PLACES
     return "\n".join((*lines, *((f"and {more} more",) if more > 0 else ())))
 
@@ -336,10 +338,6 @@ def _of_two_sorts(row: ComparedRow) -> bool:
     return row.left is not None and row.right is not None and row.left.type != row.right.type
 
 
-def _is_missing(place: PlaceDiffers, side: Literal["left", "right"]) -> bool:
-    return isinstance(getattr(place, side), MissingValue)
-
-
-def _value(side: Side) -> str:
-    text = held(side)
+def _value(value: Any) -> str:
+    text = held(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}\u2026"

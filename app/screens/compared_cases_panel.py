@@ -15,7 +15,8 @@ from app.session.page_fragments import fragment
 from app.session.timeline_view import blocks, tool_names
 from evalset.editing.case_history import case_history, tells_agents
 from evalset.editing.case_parts import Case, field
-from simulator.branches.branch_comparison import ComparedRow, compared, differing
+from simulator.base.json_differences import differing
+from simulator.branches.branch_comparison import ComparedRow, compared
 
 _MOST_CHOICES = 1_000
 _VALUES: dict[str, Callable[[Case], Any]] = {

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
-from simulator.base import json_differences
-from simulator.base.frozen_value import Value
-from simulator.base.json_differences import ABSENT
-from simulator.base.json_values import Json, canonical
+from simulator.base.json_differences import JsonDifference, differing
+from simulator.base.json_values import canonical
 from simulator.session.history import (
     AgentMessage,
     CodeRun,
@@ -38,37 +36,13 @@ MOST_ALIGNED = 600
 _Key: TypeAlias = tuple[str, ...]
 
 
-class MissingValue(Value):
-    """The place of a value that one side does not have."""
-
-    kind: Literal["missing"] = "missing"
-
-
-class PresentValue(Value):
-    """A value that one side has."""
-
-    kind: Literal["held"] = "held"
-    value: Json
-
-
-Side: TypeAlias = PresentValue | MissingValue
-
-
-class PlaceDiffers(Value):
-    """A place of an entry that the sides differ in: `path` as `result.items[0].price`."""
-
-    path: str
-    left: Side
-    right: Side
-
-
-class ComparedRow(Value):
+class ComparedRow(NamedTuple):
     """One line of the comparison; `differences` names the places of two entries that are `changed`."""
 
     kind: RowKind
     left: HistoryEntry | None = None
     right: HistoryEntry | None = None
-    differences: tuple[PlaceDiffers, ...] = ()
+    differences: tuple[JsonDifference, ...] = ()
 
 
 def compared(
@@ -166,16 +140,6 @@ def _beside(
 def _pair(left: HistoryEntry, right: HistoryEntry, ours: _Shown, theirs: _Shown) -> ComparedRow:
     found = tuple(itertools.islice(differing(ours.content, theirs.content), MOST_DIFFERENCES))
     return ComparedRow(kind="changed" if found else "same", left=left, right=right, differences=found)
-
-
-def differing(left: Any, right: Any, place: str = "") -> Iterator[PlaceDiffers]:
-    """Name each place in which two JSON values differ, those that one of them lacks too; `place` is where the values stand."""
-    for found in json_differences.differing(left, right, place):
-        yield PlaceDiffers(path=found.place, left=_side(found.left), right=_side(found.right))
-
-
-def _side(value: Any) -> Side:
-    return MissingValue() if value is ABSENT else PresentValue(value=value)
 
 
 def _tools(history: Sequence[HistoryEntry]) -> dict[str, str]:

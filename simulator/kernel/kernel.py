@@ -33,7 +33,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import without_secrets
@@ -54,6 +54,9 @@ from simulator.kernel.messages import (
     SessionDisplay,
 )
 from simulator.runtime.adk.private_network import ASKED_FOR, NetworkNeededError
+
+if TYPE_CHECKING:
+    from simulator.kernel.remote_simulation import RemoteSimulation
 
 START_SECONDS = 60.0
 """How long a kernel may take until it is ready, without its agent."""
@@ -97,35 +100,6 @@ class RefusedError(ValueError):
         return self.error.get("kind") == NetworkNeededError.__name__
 
 
-class Listener(Protocol):
-    """Who is told what happens in a session."""
-
-    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
-        """Take in what happened; it must not wait."""
-        ...
-
-    def keep(self) -> None:
-        """Wait until all that was heard is durable.
-
-        Raises:
-            ValueError: It is not; the text says why.
-        """
-        ...
-
-    def ended(self, why: str) -> None:
-        """The kernel has ended."""
-        ...
-
-    def rested(self) -> None:
-        """The kernel was ended while nobody used it; the session needs another one for what comes next."""
-        ...
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is at work in the session."""
-        ...
-
-
 class Kernel:
     """A process that plays the sessions of one agent."""
 
@@ -141,7 +115,7 @@ class Kernel:
             KernelError: It cannot be started, or does not speak in time.
         """
         self.python = python
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, RemoteSimulation] = {}
         self._waiting: dict[int, Future[Any]] = {}
         self._numbers = iter(range(1, 1 << 62))
         self._lock = threading.Lock()
@@ -258,7 +232,7 @@ class Kernel:
         with contextlib.suppress(KernelError):  # it has ended: then it does nothing anyway
             self.begin_asking("leave", {}, session=session)
 
-    def listen(self, session: str, listener: Listener) -> None:
+    def listen(self, session: str, listener: RemoteSimulation) -> None:
         """Let somebody hear what happens in a session.
 
         Raises:
@@ -322,7 +296,7 @@ class Kernel:
             case Appended() | HeadMoved() | SessionDisplay():
                 listener = self._listeners.get(message.session)
                 if listener is not None:
-                    listener.heard(message)
+                    listener.heard(self, message)
             case Keep():
                 self._keepers.submit(self._kept, message)
             case _:
@@ -334,7 +308,7 @@ class Kernel:
             if listener is None:  # nothing real may run for a session that goes on elsewhere
                 problem = "the session is running in another process"
             else:
-                listener.keep()
+                listener.journal.keep()
         except ValueError as error:
             problem = str(error) or type(error).__name__
         self._channel.send(KeepReply(number=message.number, problem=problem))
@@ -361,7 +335,7 @@ class Kernel:
         for answer in waiting.values():
             answer.set_exception(KernelError(self.why_ended))
         for listener in listeners.values():
-            listener.ended(self.why_ended)
+            listener.ended(self, self.why_ended)
         self._keepers.shutdown(wait=False)
 
     def _words(self, code: int, why: str) -> str:
@@ -385,11 +359,6 @@ class Kernel:
     def alive(self) -> bool:
         """Whether it can still be asked."""
         return not self.why_ended
-
-    @property
-    def plays(self) -> bool:
-        """Whether a session is played in it."""
-        return bool(self._listeners)
 
     @property
     def process_id(self) -> int:
@@ -430,7 +399,7 @@ class Kernel:
             )
             resting, self._listeners = self._listeners, {}
         for one in resting.values():
-            one.rested()
+            one.rested(self)
         self._end_process()
         return True
 

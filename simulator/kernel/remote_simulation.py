@@ -75,38 +75,6 @@ class _UnansweredError(KernelBusyError):
         self.answer: Future[Any] = Future()
 
 
-class _Ear:
-    """Hears one kernel for a session, as long as that one plays it."""
-
-    def __init__(self, simulation: RemoteSimulation, kernel: Kernel) -> None:
-        self._simulation, self._kernel = simulation, kernel
-
-    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
-        """Take in what happened."""
-        with self._simulation.at_rest():
-            if self._simulation.plays_in(self._kernel):
-                self._simulation.heard(message)
-
-    def keep(self) -> None:
-        """Wait until all that was heard is durable."""
-        self._simulation.keep()
-
-    def ended(self, why: str) -> None:
-        """Say that the kernel has ended."""
-        if self._simulation.plays_in(self._kernel):
-            self._simulation.ended(why)
-
-    def rested(self) -> None:
-        """Say that the kernel was ended as nobody used it."""
-        if self._simulation.plays_in(self._kernel):
-            self._simulation.rested()
-
-    @property
-    def busy(self) -> bool:
-        """Whether something is at work in the session."""
-        return self._simulation.busy
-
-
 class RemoteSimulation(Commanding):
     """A session that a kernel plays.
 
@@ -223,17 +191,9 @@ class RemoteSimulation(Commanding):
                 self._kernel, self._is_resting = kernel, False
                 self._requests, self._answered, self._events = {}, set(), []
             with contextlib.suppress(KernelError):  # it is just being ended, as nobody played in it
-                kernel.listen(self._id, _Ear(self, kernel))
+                kernel.listen(self._id, self)
                 return kernel
         raise KernelError(_AGAIN_AND_AGAIN)
-
-    def at_rest(self) -> threading.RLock:
-        """Return what keeps everything of the session as it is, as long as it is held."""
-        return self._lock
-
-    def plays_in(self, kernel: Kernel) -> bool:
-        """Return whether the session is played in this very kernel: what an earlier one still says counts no more."""
-        return self._kernel is kernel
 
     # ------------------------------------------------------------ what there is to see
 
@@ -283,9 +243,11 @@ class RemoteSimulation(Commanding):
 
     # ------------------------------------------------------------ what the kernel says
 
-    def heard(self, message: Appended | HeadMoved | SessionDisplay) -> None:
-        """Take in what happened in the session."""
+    def heard(self, kernel: Kernel, message: Appended | HeadMoved | SessionDisplay) -> None:
+        """Take in what happened in the session, from the kernel that plays it: what an earlier one still says counts no more. It does not wait."""
         with self._lock:
+            if self._kernel is not kernel:
+                return
             match message:
                 case Appended():
                     self._append(_FACT.validate_python(message.fact), message.parent)
@@ -334,22 +296,12 @@ class RemoteSimulation(Commanding):
         }
         return ToolRequest.later(makers, **fields)
 
-    def keep(self) -> None:
-        """Wait until all that was heard is durable.
-
-        Raises:
-            ValueError: It is not.
-        """
-        self.journal.keep()
-
     # ------------------------------------------------------------ kernels that end
 
-    def ended(self, why: str) -> None:
+    def ended(self, kernel: Kernel, why: str) -> None:
         """Go on in a fresh kernel; where the last one was fresh too, rest until somebody acts."""
         with self._lock:
-            if (
-                self._kernel is not None and self._kernel.alive
-            ):  # it was an earlier one; another plays already
+            if self._kernel is not kernel:  # another one plays already
                 return
             self._kernel = None
             self._unanswered.clear()
@@ -363,9 +315,11 @@ class RemoteSimulation(Commanding):
         if not again:
             threading.Thread(target=self._go_on_elsewhere, name="kernel-anew", daemon=True).start()
 
-    def rested(self) -> None:
+    def rested(self, kernel: Kernel) -> None:
         """Wait without a kernel; what is shown stays, and the next command begins another one."""
         with self._lock:
+            if self._kernel is not kernel:
+                return
             self._kernel, self._is_resting = None, True
             self._came_back = -_TWICE_SECONDS
 

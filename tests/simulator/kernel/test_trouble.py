@@ -378,15 +378,14 @@ def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config
     """Its facts may be on their way when another one has begun to play."""
     simulation = begun(config)
     first = config.kernels.kernel()
-    ear = first._listeners[simulation._id]
     first.kill("for the test")
     simulation.query("Hello", wait=PATIENCE)
     assert config.kernels.kernel() is not first
     before = simulation.view()
     assert before.pending
-    ear.heard(HeadMoved(session=simulation._id, head=1))
-    ear.ended("late")
-    simulation.ended("late")
+    simulation.heard(first, HeadMoved(session=simulation._id, head=1))
+    simulation.ended(first, "late")
+    simulation.rested(first)
     assert simulation.view() == before
 
 
@@ -401,11 +400,11 @@ def test_a_call_whose_answer_has_come_waits_no_more(
     late: list[SessionDisplay] = []
     heard = simulation.heard
 
-    def looked(message: Appended | HeadMoved | SessionDisplay) -> None:
+    def looked(kernel: Kernel, message: Appended | HeadMoved | SessionDisplay) -> None:
         if len(seen) == 1 and isinstance(message, SessionDisplay):
             late.append(message)
             return
-        heard(message)
+        heard(kernel, message)
         view = simulation.view()
         if not isinstance(message, Appended):
             return
@@ -413,7 +412,7 @@ def test_a_call_whose_answer_has_come_waits_no_more(
         if is_end or message.fact.get("key") == request.key:
             seen.append((request in view.pending, view.busy))
         for each in late if is_end else ():
-            heard(each)
+            heard(kernel, each)
 
     monkeypatch.setattr(simulation, "heard", looked)
     simulation.answer(request, said("Hi"), wait=PATIENCE)
