@@ -490,7 +490,7 @@ class JsonField(Field):
         """Return what the input holds at first."""
         if seed is ABSENT or not self.is_open:
             return TypedWords(self.blank if seed is ABSENT else write_json(seed))
-        text = write_any(seed)
+        text = "" if seed is None else write_any(seed)
         return TypedWords(text, is_text=text == seed and reads_as(text) != "text")
 
     def typed(self, kept: KeptInputs, seed: Any, name: str, column: str = "") -> TypedWords:
@@ -514,6 +514,8 @@ class JsonField(Field):
     @override
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
         held = self.typed(form.kept, seed, at.name, at.kind)
+        if self.is_open and seed is None and not held.text.strip():
+            return None
         try:
             return parse_any(held.text, is_text=held.is_text) if self.is_open else parse_json(held.text)
         except TypedJsonError as error:

@@ -201,6 +201,8 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         page = Deciding(simulation).choose("style_", "Form")
         assert first(simulation).draft == [{"date": None, "amount": None}]
         table = "form:response"
+        assert [page.text(f"json:{table}:0.{name}") for name in ("date", "amount")] == ["", ""]
+        assert "Use as text" not in page.shown()
         page.type(f"json:{table}:0.amount", "1.200,00").run()
         assert "Kept as text" in page.shown()
         page.press(f"json:{table}:0.amount:use_as_number").press(f"{table}:add")
