@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from app.evalsets.set_discovery import take_upload
+from app.evalsets.set_discovery import remove_upload, take_upload
 from app.live import agent_catalogue
 from app.live.agent_catalogue import PAGES, catalogue, warm_up
 from app.live.destinations import remember_set
@@ -432,12 +432,13 @@ def test_the_search_looks_into_whole_steps_all_sets_in_the_list_and_the_notes_of
     store.rename(live.session_id, "Named")
     store.note(live.session_id, "For the lighthouse.")
     text = json.dumps({"eval_set_id": "s", "eval_cases": [{"eval_id": "lamp_case", "conversation": []}]})
-    take_upload(LOCAL, "listed.evalset.json", text.encode())
+    uploaded = take_upload(LOCAL, "listed.evalset.json", text.encode())
     tab = Tab(live.session_id)
     assert any("user" in label for label in labels(tab, "lantern user query"))
     assert any(label.startswith("Named") for label in labels(tab, "lighthouse"))
     assert any(label.startswith("Named") for label in labels(tab, "where session"))
     assert any("listed.evalset.json" in label for label in labels(tab, "lamp_case"))
+    remove_upload(LOCAL, uploaded)
 
 
 FIRST_PAGE = """
