@@ -684,7 +684,9 @@ class Parts:
 
         What the code does on the way to its `outcome` goes along, unless the session says something else of the answer.
         """
-        filler = Filler(self.plan, of_code=outcome is not _NO_OUTCOME)
+        role = self.world.role_of(self.tool, self.arguments)
+        acts = role.use != "reads" and role.why != UNSURE
+        filler = Filler(self.plan, of_code=outcome is not _NO_OUTCOME, acts=acts)
         heard = as_told if outcome is _NO_OUTCOME else self._heard
         said = settled(sketch, self.tool, self.arguments, self.world, heard)
         if outcome is not _NO_OUTCOME:

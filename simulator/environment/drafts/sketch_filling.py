@@ -12,7 +12,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied, same
-from simulator.environment.conventions.entity_kinds import kind_named
+from simulator.environment.conventions.entity_kinds import is_identifier, kind_named
 from simulator.environment.drafts.blanks import Blank, Doubts, is_guess
 from simulator.environment.drafts.new_ids import drawn_id, drawn_number
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
@@ -31,10 +31,11 @@ class Filler:
     Args:
         plan: The plan of the tool's declared schema; None where it has none.
         of_code: Whether the sketches are of the tool's code: what has the name of an argument there may be another value.
+        acts: Whether the tool does what the arguments say: its answer tells of them, where that of a search tells of what it found.
     """
 
-    def __init__(self, plan: SchemaPlan | None, *, of_code: bool = False) -> None:
-        self._of_code = of_code
+    def __init__(self, plan: SchemaPlan | None, *, of_code: bool = False, acts: bool = False) -> None:
+        self._of_code, self._acts = of_code, acts
         self._plan, self._schema = plan, True if plan is None else plan.schema
         self._free = Maker(SchemaPlan({}))  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
@@ -92,13 +93,15 @@ class Filler:
         if is_said and not _may_say(hole, name, scope):
             known, is_said = {key: one for key, one in scope.known.items() if key != name}, False
             scope = replace(scope, known=known)
+        is_said = is_said and not self._answers(name, scope)
         value = self._hole(hole, node, name, scope)
         if scope.is_new_id and hole.name and not hole.parts:
             self._new_ids[hole.name] = value
         is_open = hole.kind == "array" and len(self._free.blanks) + len(self._typed.blanks) == free + typed
         if not hole.is_lost and (hole.was is not None or (is_open and hole.like is not None) or is_said):
             marked = {one.path for one in self.blanks}
-            self._free.blanks.extend(Doubts({scope.path}, {}, marked).of(value, (), scope.path, name))
+            told = {one: said for one, said in scope.said.items() if self._answers(one, scope.field(one))}
+            self._free.blanks.extend(Doubts({scope.path}, told, marked).of(value, (), scope.path, name))
         if hole.number:
             made = (
                 *self._free.blanks[free:],
@@ -160,12 +163,13 @@ class Filler:
         whole, marked = "", len(self._free.blanks)
         unknown = is_said = False
         for part in hole.parts:
-            last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
+            last = "" if isinstance(part, str) else _last_word(part.name)
             if isinstance(part, str):
                 whole += part
             elif part.number not in self._made and part.size_of not in self._made and last in scope.known:
                 whole += str(scope.known[last])
-                is_said |= self._of_code and _is_said(last, scope)
+                is_whole = len(hole.parts) == 1 and last == name and self._answers(name, scope)
+                is_said |= self._of_code and _is_said(last, scope) and not is_whole
             elif part.name in self._new_ids or scope.is_new_id:
                 is_alone, is_said = len(hole.parts) == 1, True
                 made = (
@@ -184,6 +188,10 @@ class Filler:
         if unknown or inside or is_said:
             self._free.blank("string", name, scope, whole, drawn=not unknown and not is_guess(inside))
         return whole
+
+    def _answers(self, name: str, scope: ValueContext) -> bool:
+        """Return whether a field of the answer itself that has an argument's name says what that says: an id, or what the tool was asked to do."""
+        return scope.depth == 1 and not scope.is_new_id and (self._acts or is_identifier(name))
 
     def _json(self, said: Sketch, name: str, scope: ValueContext) -> JsonValue:
         """Write what a JSON text says; a part for which nothing is known stands in it as a blank, and the text is marked."""
@@ -248,8 +256,14 @@ def _is_said(name: str, scope: ValueContext) -> bool:
 
 def _may_say(hole: Hole, name: str, scope: ValueContext) -> bool:
     """Return whether a hole may have the value of the argument of its name: the code calls it so, too, and it is no filter such as `>100`."""
-    words = [word for word in _NO_WORD.split(hole.name) if word]
-    return words[-1:] in ([], [name]) and not _FILTER.match(str(scope.said[name]))
+    word = _last_word(hole.name)
+    is_own = word == "id" and is_identifier(name) and scope.depth == 1 and not scope.is_new_id
+    return (word in ("", name) or is_own) and not _FILTER.match(str(scope.said[name]))
+
+
+def _last_word(name: str) -> str:
+    """Return the last word of what the code calls a value: `amount` of `data['amount']`."""
+    return next((word for word in reversed(_NO_WORD.split(name)) if word), "")
 
 
 def lost(value: Sketch, name: str = "") -> Sketch:

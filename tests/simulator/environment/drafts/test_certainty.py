@@ -483,6 +483,31 @@ def test_an_argument_says_no_more_than_a_guess_of_what_code_takes_from_elsewhere
 
 
 @for_each(
+    ("tool", "body", "value", "blanks"),
+    [
+        ("pay_out", "{'claim_id': got['claim_id'], 'amount': got.amount}", {"claim_id": "C-1", "amount": 120.5}, []),
+        ("pay_out", "{'claim_id': got['id'], 'amount': got['paid']}", {"claim_id": "C-1", "amount": None}, ["$.amount"]),
+        ("pay_out", "{'claim_id': str(got['claim_id']), 'amount': int(got['amount'])}", {"claim_id": "C-1", "amount": 0}, ["$.amount"]),
+        ("pay_out", "{'claim_id': claim_id, 'amount': amount, **got}", {"claim_id": "C-1", "amount": 120.5}, []),
+        ("pay_out", "{'claim_id': got.claim_id, 'before': {'amount': got.amount}}", {"claim_id": "C-1", "before": {"amount": 120.5}}, ["$.before.amount"]),
+        ("find_claim", "{'claim_id': got['claim_id'], 'amount': got['amount']}", {"claim_id": "C-1", "amount": 120.5}, ["$.amount"]),
+        ("pay_out", "{'rows': [{'amount': one.amount} for one in got]}", {"rows": [{"amount": 120.5}]}, ["$.rows[0].amount"]),
+        ("create_claim", "{'claim_id': got['id'], 'amount': got['amount']}", {"claim_id": "CLA-7500", "amount": 120.5}, ["$.claim_id"]),
+    ],
+)  # fmt: skip
+def test_what_a_call_asks_for_is_certain_in_its_own_answer(
+    tool: str, body: str, value: JsonObject, blanks: list[str]
+) -> None:
+    """The id that it names, and what it is to do; not what was looked for, nor what stands further in, or is of another type."""
+    text = f"import lib\n\ndef {tool}(claim_id, amount):\n    got = lib.post(claim_id, amount)\n    return {body}"
+    call = DraftCall(
+        tool_name=tool, arguments={"claim_id": "C-1", "amount": 120.5}, code=function_of(text, tool)
+    )
+    draft = drafted(call)
+    assert (draft.value, [one.path for one in draft.blanks]) == (value, blanks)
+
+
+@for_each(
     ("body", "value", "places"),
     [
         ("lib.send(q)", {"q": ["1", "2"], "n": 2}, {"$.q[0]", "$.q[1]", "$.n"}),
