@@ -142,6 +142,26 @@ def without_blanks(value: JsonValue, paths: Sequence[str]) -> JsonValue:
     return known
 
 
+def filled_from(
+    before: JsonValue, value: JsonValue, blanks: Sequence[Blank]
+) -> tuple[JsonValue, tuple[Blank, ...]]:
+    """Fill the blanks of an answer with what an earlier one has there; return it with the blanks that are left."""
+    filled = _over(value, before, {one.path for one in blanks if not one.drawn}, WHOLE)
+    left = (one for one in blanks if one.drawn or not _at(one.path, before))
+    return filled, tuple(one for one in left if _at(one.path, filled))
+
+
+def _over(value: JsonValue, before: JsonValue, paths: Collection[str], path: str) -> JsonValue:
+    if isinstance(value, dict) and isinstance(before, dict) and path not in paths:
+        both = {**value, **before}
+        return {
+            key: _over(value[key], one, paths, field_place(path, key)) if key in value else one
+            for key, one in both.items()
+        }
+    is_open = any(one == path or one.startswith(f"{path}[") for one in paths)
+    return before if is_open else value
+
+
 def _at(path: str, value: JsonValue) -> list[JsonValue]:
     return [there for _, there in _read(path).found(value)]
 

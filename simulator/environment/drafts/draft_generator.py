@@ -26,7 +26,7 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     The first of these that applies: an error for a required argument that is missing; the next answer that was recorded
     for this very call, unless what it names is gone; the earlier answer, where the very same question was asked and
     nothing was changed since; an error for a thing that does not exist, or what the tool's code says of it for certain; the last
-    answer that was recorded for this very call; what the tool's code returns; the example in its description; what its output schema asks for; the rows of
+    answer that was recorded for this very call; the earlier answer, marked where calls may have changed it since, unless the tool's code says all; what the tool's code returns; the example in its description; what its output schema asks for; the rows of
     known tables that the arguments ask for; the shape of its earlier answers; and then a skeleton. What the session knows
     of the things in it stands in whatever shape that gives, and what nothing is known of is blank.
     """
@@ -59,6 +59,7 @@ def best(parts: Parts) -> Try:
         or parts.repeated()
         or parts.not_found()
         or parts.recorded(again=True)
+        or parts.as_before()
         or parts.by_code()
         or parts.with_effects(
             parts.described()

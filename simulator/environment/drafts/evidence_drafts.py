@@ -25,7 +25,15 @@ from simulator.environment.conventions.entity_kinds import (
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_roles import UNSURE
 from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
-from simulator.environment.drafts.blanks import WHOLE, Blank, Doubts, kind_of
+from simulator.environment.drafts.blanks import (
+    WHOLE,
+    Blank,
+    Doubts,
+    filled_from,
+    is_guess,
+    kind_of,
+    still_blank,
+)
 from simulator.environment.drafts.counted_rows import agreeing
 from simulator.environment.drafts.docstring_examples import example, shown_answer
 from simulator.environment.drafts.draft_attempt import Try
@@ -33,7 +41,13 @@ from simulator.environment.drafts.draft_request import DraftCall, Sources
 from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
-from simulator.environment.drafts.session_knowledge import as_told, doubted, known_fields, settled
+from simulator.environment.drafts.session_knowledge import (
+    LaterChanges,
+    as_told,
+    doubted,
+    known_fields,
+    settled,
+)
 from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.lasting_changes import may_write, states
@@ -410,20 +424,61 @@ class Parts:
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
+        found = self._before
+        if found is None or found[1]:
+            return None
+        answer = found[0]
+        effects = self.effects_of(answer.response)
+        unsure = tuple(Blank(path=path, drawn=True) for path in answer.uncertain)
+        return Try(answer.response, "The earlier response to the same call", unsure, effects=effects)
+
+    def as_before(self) -> Try | None:
+        """Return the answer to this very call from before later calls that may have written, with what they may have changed marked.
+
+        What the tool's code says stays; None where it says all.
+        """
+        found = self._before
+        by_code = None if found is None else self.by_code()
+        if found is None or (by_code is not None and not is_guess(by_code.blanks)):
+            return None
+        answer, since = found
+        before: Any = answer.response
+        writers = sorted({one.tool_name for one in since})
+        why = f"As before; {' and '.join(writers)} {'were' if writers[1:] else 'was'} called since"
+        made = self._sketched(before, why) if by_code is None else replace(by_code, why=why)
+        value, left = filled_from(before, made.value, made.blanks)
+        changes = LaterChanges(self._changed_by(since), {name for one in since for name in one.arguments})
+        own = {key for _, key in self.world.named(self.tool, self.arguments)}
+        marked = {*self.arguments, *(one.path for one in left)}
+        doubted = (Blank(path=path, drawn=True) for path in answer.uncertain)
+        unsure = {one.path: one for one in (*doubted, *changes.of(value, own))}
+        still = still_blank([*unsure], before, value)
+        blanks = (*left, *(unsure[one] for one in still if not {one, unsure[one].name} & marked))
+        return replace(made, value=value, blanks=blanks, effects=self.effects_of(value))
+
+    def _changed_by(self, since: Sequence[EarlierAnswer]) -> set[str] | None:
+        """Return the ids of the things that some calls name; None where one of them may have changed any."""
+        keys, kind = set[str](), self.world.role_of(self.tool, self.arguments).kind
+        for one in since:
+            named = {key for _, key in self.world.named(one.tool_name, one.arguments)}
+            role = self.world.role_of(one.tool_name, one.arguments)
+            if not named and (role.why == UNSURE or role.kind in {"", kind}):
+                return None
+            keys |= named
+        return keys
+
+    @cached_property
+    def _before(self) -> tuple[EarlierAnswer, list[EarlierAnswer]] | None:
+        """The last answer to this very call that was no error, if the tool only reads, and the calls since that may have written."""
         if self._may_write(self.tool, self.arguments) or self._reads_what_is_gone:
             return None
-        for answer in reversed(self.call.earlier):
-            if (
-                answer.tool_name == self.tool
-                and answer.arguments == self.arguments
-                and not is_error(answer.response)
-                and not answer.is_guess
-            ):
-                effects = self.effects_of(answer.response)
-                unsure = tuple(Blank(path=path, drawn=True) for path in answer.uncertain)
-                return Try(answer.response, "The earlier response to the same call", unsure, effects=effects)
-            if self._may_write(answer.tool_name, answer.arguments):
-                return None
+        since = list[EarlierAnswer]()
+        for one in reversed(self.call.earlier):
+            is_same = one.tool_name == self.tool and one.arguments == self.arguments
+            if is_same and not is_error(one.response) and not one.is_guess:
+                return one, since
+            if self._may_write(one.tool_name, one.arguments):
+                since.append(one)
         return None
 
     @property

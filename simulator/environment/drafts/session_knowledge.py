@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -121,6 +121,35 @@ def _doubted(
             yield Blank(path=place, kind=kind_of(inner), name=key, drawn=True), inner
         else:
             yield from _doubted(inner, place, key, (about[0], []), world)
+
+
+@dataclass(frozen=True, slots=True)
+class LaterChanges:
+    """What calls may have changed of an earlier answer: numbers and states of the things that they name, and fields that they were given.
+
+    Attributes:
+        keys: The ids of these things; None where the calls may have changed any.
+        fields: The names of their arguments.
+    """
+
+    keys: Collection[str] | None
+    fields: Collection[str]
+
+    def of(
+        self, value: JsonValue, about: Collection[str], path: str = WHOLE, name: str = ""
+    ) -> Iterator[Blank]:
+        """Yield these places of an answer about some ids; none where nobody knows what it is about."""
+        if isinstance(value, dict):
+            about = {str(one) for key, one in value.items() if is_identifier(key)} or about
+            for key, one in value.items():
+                yield from () if is_envelope(key, one) else self.of(one, about, field_place(path, key), key)
+        elif isinstance(value, list):
+            for place, one in enumerate(value):
+                yield from self.of(one, about, item_place(path, place), name)
+        elif (self.keys is None or not about or not set(about).isdisjoint(self.keys)) and (
+            not is_identifier(name) and (name in (*self.fields, *_STATES) or not isinstance(value, str))
+        ):
+            yield Blank(path=path, kind=kind_of(value), name=name, drawn=True)
 
 
 def _entity(value: JsonObject, name: str, named: list[str], world: World) -> Entity | None:

@@ -198,6 +198,53 @@ def test_an_equal_read_gets_the_equal_answer() -> None:
     assert drafted("get_order", {"order_id": "A-1"}, before) == odd
 
 
+PAID = answered("pay_out", {"done": True}, claim_id="C-1", amount=50)
+SETTLED = answered("settle_claims", {"done": True})
+CLAIM_CODES = {
+    name: function_of(
+        "import lib\n\ndef find_claim(claim_id):\n    return {'status': 'ok', 'claim': lib.get(claim_id)}\n\n"
+        "def search_hits(q):\n    return {'q': q, 'hits': [{'title': one.title, 'score': one.score} for one in lib.all(q)]}",
+        name,
+    )
+    for name in ("find_claim", "search_hits")
+}
+CLAIM: JsonObject = {"status": "ok", "claim": {"holder": "Ann", "state": "open", "paid": 0}}
+HITS: JsonObject = {"q": "x", "hits": [{"title": "A", "score": 1}, {"title": "B", "score": 2}]}
+
+
+@for_each("by_code", [True, False])
+@for_each(
+    ("before", "write", "marked"),
+    [
+        (answered("find_claim", CLAIM, claim_id="C-1"), PAID, ["$.claim.state", "$.claim.paid"]),
+        (answered("find_claim", CLAIM, claim_id="C-2"), PAID, []),
+        (answered("find_claim", CLAIM, claim_id="C-2"), SETTLED, ["$.claim.state", "$.claim.paid"]),
+        (answered("find_claim", CLAIM, claim_id="C-2"), answered("send_email", True, to="Ann"), []),
+        (answered("search_hits", HITS, q="x"), PAID, ["$.hits[0].score", "$.hits[1].score"]),
+        (
+            answered(
+                "search_hits",
+                {"q": "x", "hits": [{"claim_id": key, "n": 1} for key in ("C-1", "C-2")]},
+                q="x",
+            ),
+            PAID,
+            ["$.hits[0].n"],
+        ),
+    ],
+)
+def test_a_look_up_after_a_write_is_as_before_and_marked_where_that_may_have_changed_it(
+    before: EarlierAnswer, write: EarlierAnswer, marked: list[str], by_code: bool
+) -> None:
+    """Numbers and states of what the write names; all of them where it does not say what it is about."""
+    codes = CLAIM_CODES if by_code else {}
+    call = DraftCall(
+        tool_name=before.tool_name, arguments=before.arguments, codes=codes, code=codes.get(before.tool_name)
+    )
+    made = drafted_from(call.model_copy(update={"earlier": (before, write)}))
+    assert (made.value, [one.path for one in made.blanks]) == (before.response, marked)
+    assert made.why.startswith(f"As before; {write.tool_name} was called since")
+
+
 def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None:
     """Where a session has no other source, the same answers refuse and remember just what they do in its world."""
     earlier = (SEEN, CREATED, CANCELLED)
