@@ -553,6 +553,8 @@ class Parts:
         ends = [(one, made) for one, made in self._ends if one.possible]
         well = [(one, made) for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
         is_open = any(_is_bare(one.value) for one in possible if not one.raises)
+        if is_open:  # what is returned where a call fails says nothing of the way on which it does not
+            well = [one for one in well if not one[0].handled]
         left = well or ([] if is_open or not self.reading.complete else ends)
         if not left or left[0][0].certain:
             return left[0][1] if left else None
@@ -708,9 +710,8 @@ class Parts:
         return [one for one in self._read(self._earlier).outcomes if one.possible and not one.raises]
 
     def _effects(self, ends: Sequence[Outcome]) -> ToolEffects:
-        """Return what some ways of the code do alike; nothing where another one that is not known may give the same."""
-        is_open = any(_is_bare(one.value) for one in self._returns) and not self.reading.complete
-        if not ends or is_open:
+        """Return what some ways of the code do alike, and do before those part that were not followed."""
+        if not ends:
             return NO_EFFECTS
         state, actions = ends[0].state, ends[0].actions
         for other in ends:
@@ -723,13 +724,12 @@ class Parts:
         ends = self._returns
         if not ends or self.call.is_long_running:
             return made
-        effects = self._effects(ends) if self.reading.complete else NO_EFFECTS
+        effects = self._effects(ends)
         told = {
             key for one in ends for key in (*one.state, *one.unsure, *one.actions)
         } - effects.actions.keys()
         sure = told.intersection(*(one.state.keys() - one.unsure for one in ends))
-        unsure = frozenset(told - sure if self.reading.complete else told)
-        open_ends = Outcome(state=dict.fromkeys(told), unsure=unsure)
+        open_ends = Outcome(state=dict.fromkeys(told), unsure=frozenset(told - sure))
         return replace(made, why=made.why + _open_writes(open_ends, effects.state_delta), effects=effects)
 
     def _sketched(

@@ -282,7 +282,7 @@ class _Reader:
         except (TouchedError, TooMuchError) as error:
             if isinstance(error, TooMuchError) and not plan.stops:
                 raise
-            outcome = Outcome(Hole(), tuple(run.when), certain=False)
+            outcome, run.missed = Outcome(Hole(), tuple(run.when), certain=False), True
         if session is not None:
             session.names[_STATE] = self._context.state
         else:

@@ -483,6 +483,18 @@ def test_an_argument_says_no_more_than_a_guess_of_what_code_takes_from_elsewhere
 
 
 @for_each(
+    "failed", ["{'found': False, 'claim': None}", "{'status': 'unavailable'}", "{'error': 'No service'}"]
+)
+def test_what_is_returned_where_a_call_fails_is_no_draft_of_one_that_does_not(failed: str) -> None:
+    """The way of the success, of which nothing is known, comes first; the other is a candidate with its condition."""
+    text = f"import lib\n\ndef f(q):\n    try:\n        return lib.get(q)\n    except Exception:\n        return {failed}"
+    call = DraftCall(tool_name="f", arguments={"q": "x"}, code=function_of(text, "f"))
+    expected, *others = candidates(call)
+    assert (expected.by_code, [one.drawn for one in expected.blanks]) == (False, [False])
+    assert (others[0].by_code, others[0].title) == (True, "When lib.get(q) fails")
+
+
+@for_each(
     ("tool", "body", "value", "blanks"),
     [
         ("pay_out", "{'claim_id': got['claim_id'], 'amount': got.amount}", {"claim_id": "C-1", "amount": 120.5}, []),

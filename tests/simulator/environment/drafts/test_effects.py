@@ -141,6 +141,23 @@ def searches(item: str, tool_context) -> dict:
         tool_context.state["open"] = True
     return requests.get(item).json()
 
+def waits(item: str, tool_context) -> dict:
+    tool_context.state["item"] = item
+    while True:
+        job = requests.get("http://shop").json()
+        if job["done"]:
+            return job
+        tool_context.state["asked"] = True
+
+def counts_on(item: str, tool_context) -> dict:
+    tool_context.state["item"] = item
+    job, known = requests.get("http://shop").json(), 0
+    for key in ("a", "b", "c", "d", "e", "f", "g"):
+        if job[key]:
+            known += 1
+    tool_context.state["known"] = known
+    return job
+
 def names(item: str, tool_context) -> dict:
     order_id = f"ORD-{uuid.uuid4().hex}"
     tool_context.state["last"] = order_id
@@ -225,6 +242,17 @@ def test_a_guess_has_what_the_code_does_on_each_way(schema: Any) -> None:
         "its code also writes at to the state: the values are unknown",
         "its code may also write open",
     ]
+
+
+@for_each(("name", "open_key"), [("waits", "asked"), ("counts_on", "known")])
+def test_a_guess_has_what_the_code_does_before_the_ways_that_are_not_followed(
+    name: str, open_key: str
+) -> None:
+    """Each of them does it; what comes later is named."""
+    draft = made(name)
+    assert draft.is_guess
+    assert draft.effects.state_delta == {"item": "A"}
+    assert draft.why.split("; ")[-1] == f"its code may also write {open_key}"
 
 
 def test_each_outcome_has_its_own_effects() -> None:
