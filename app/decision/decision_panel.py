@@ -34,13 +34,14 @@ from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import call_arguments, tool_decision
 from app.forms.common_panel import pane, place, reports
 from app.forms.field_widgets import problem_line
-from app.forms.form_reading import incomplete, place_in_words
+from app.forms.form_reading import incomplete
 from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.schema_form_widgets import FormResult, schema_form
 from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import DraftStore, KeptInputs
 from app.session.page_commands import AnswerTools, Asked
+from app.session.provenance_labels import places_named
 from app.session.running_panel import running
 from app.session.step_labels import would_answer
 from simulator.base.json_values import JsonObject, same
@@ -158,7 +159,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroun
         value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
         if not answer.is_sure and (blanks := unsure_of(request.draft_blanks, request.draft, value).blanks):
             not_ready(
-                f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {', '.join(map(place_in_words, blanks))}."
+                f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {places_named(blanks)}."
             )
             return None
         answers.append(AnswerRequest(key=request.key, answer=answer))

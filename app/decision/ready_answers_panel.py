@@ -21,7 +21,7 @@ from app.decision.request_panel import misfit_list, was_clicked
 from app.decision.tool_answer import ToolInputs
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal
-from app.session.provenance_labels import blank_word
+from app.session.provenance_labels import places_named
 from simulator.environment.drafts.candidates import Candidate
 
 _NAMES = {
@@ -139,8 +139,11 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
 
 
 def _source(candidate: Candidate) -> str:
-    """Return where an answer comes from, and how much of it is not known."""
-    return f"{candidate.why} ({blank_word(candidate.blanks)})" if candidate.blanks else candidate.why
+    """Return where an answer comes from, and what of it is not known."""
+    empty = [one.path for one in candidate.blanks if not one.drawn]
+    drawn = [one.path for one in candidate.blanks if one.drawn]
+    said = [f"{word} at {places_named(at)}" for word, at in (("blank", empty), ("uncertain", drawn)) if at]
+    return f"{candidate.why} ({'; '.join(said)})" if said else candidate.why
 
 
 def draft_difference(inputs: ToolInputs) -> None:

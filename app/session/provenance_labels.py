@@ -24,7 +24,7 @@ RIGHT = "These values are right"
 RIGHT_HELP = (
     "You know them, also where they are what is shown. They are not marked, and other responses can use them."
 )
-_LONGEST, _SECOND = 24, 999.5
+_LONGEST, _SECOND, _MOST_NAMED = 24, 999.5, 4
 _SOURCES: dict[str, Word] = {
     "written": ("written", "violet"),
     "edited": ("edited", "green"),
@@ -69,6 +69,12 @@ def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome
 def blank_word(blanks: Sequence[object]) -> str:
     """Count blanks in words."""
     return "1 blank" if len(blanks) == 1 else f"{len(blanks)} blanks"
+
+
+def places_named(places: Sequence[str]) -> str:
+    """Name places as a form labels them, the first few of many."""
+    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+    return ", ".join(map(place_in_words, places[:_MOST_NAMED])) + more
 
 
 def sentence(provenance: Provenance, duration_ms: float) -> str:
