@@ -143,6 +143,12 @@ def threshold(document: JsonObject, name: str) -> float | None:
         return None
 
 
+def criteria_words(document: JsonObject) -> str:
+    """Name the criteria of a document, each with its threshold."""
+    found = ((name, threshold(document, name)) for name in criteria_in(document))
+    return ", ".join(name if least is None else f"{name} {least:g}" for name, least in found)
+
+
 def with_threshold(document: JsonObject, name: str, value: float) -> JsonObject:
     """Return the document with another threshold, whatever form the criterion has."""
     found = value_at(document, (_CRITERIA, name))

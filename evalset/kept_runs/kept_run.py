@@ -97,14 +97,14 @@ class KeptRun(Value):
         version: The version of the file.
         engine: What ran the cases.
         eval_set: The name of the eval set's file.
-        at: When it was kept, as an ISO time in UTC.
+        at: When it ended, as an ISO time in UTC.
         seconds: How long it took.
         set_sha256: The digest of the eval set; empty where nobody knows.
         recording_sha256: The digest of the recorded environment; empty where there was none.
         agents: The agents.
         adk: The version of google-adk.
         studio: The version of golden-trace-studio.
-        criteria: What was asked of each run, as `Criteria` says it.
+        criteria: What was asked of each run: of a verification as `Criteria` says it, of `adk eval` as an `EvalConfig` does.
         is_partial: Whether only some cases were chosen.
         cases: What became of each, in the order of the set.
         network: Which hosts the agents tried to reach, and whether all could be refused; None where nobody knows.

@@ -66,7 +66,7 @@ class RunComparison(Value):
 def compare_runs(before: KeptRun, after: KeptRun) -> RunComparison:
     """Compare two runs. A case that was not chosen in one of them, or was stopped, is compared with nothing and left out."""
     changed = tuple(_changed(before, after))
-    is_same = not changed and bool(after.set_sha256 and after.agents)  # else nobody knows
+    is_same = not changed and bool(after.set_sha256 and after.agents and after.adk)  # else nobody knows
     old, new = _comparable(before, after)
     found = [
         ComparedCase(

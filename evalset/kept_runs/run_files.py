@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -32,6 +32,10 @@ from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.user_data import made_folder
 from simulator.base.validation_words import validated
+
+if TYPE_CHECKING:
+    from evalset.adk_runs.eval_process import RunView
+    from evalset.adk_runs.run_spec import EvalRunSpec
 
 _TWO = 2
 RUNS = Path(".golden-trace", "runs")
@@ -60,28 +64,14 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
 
     Args:
         verification: The verification.
-        at: When it was made, in seconds since the epoch.
+        at: When it ended, in seconds since the epoch.
         is_partial: Whether only some cases of the set were chosen.
     """
-    measured = verification.measured or Measured()
-    digests = {each.kind: each.sha256 for each in measured.files}
     return KeptRun(
         eval_set=verification.eval_set.name,
         at=_iso(at),
         seconds=round(verification.seconds, 3),
-        set_sha256=digests.get("set", ""),
-        recording_sha256=digests.get("recording", ""),
-        agents=tuple(
-            KeptAgent(
-                app_name=each.app_name,
-                fingerprint=each.fingerprint,
-                source_sha256=each.source_sha256,
-                models=each.models,
-            )
-            for each in measured.agents
-        ),
-        adk=measured.adk,
-        studio=_studio(),
+        **_circumstances(verification.measured or Measured()),
         criteria=lean(verification.criteria),
         is_partial=is_partial,
         cases=tuple(_case(each, each.status) for each in verification.cases if each.status != "skipped"),
@@ -90,16 +80,60 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
 
 
 def kept_run_of_adk(results: RunResults, eval_set: str) -> KeptRun:
-    """Return a run of `adk eval` as if it had been kept here: ADK keeps neither digests nor versions.
+    """Return a run of `adk eval` as if it had been kept here: ADK keeps neither digests nor versions, and of criteria the thresholds.
 
     Args:
         results: ADK's results.
         eval_set: The name of the eval set's file.
     """
-    cases = tuple(map(_adk_case, results.cases))
+    thresholds = {each.name: each.threshold for case in results.cases for each in case.metrics}
     return KeptRun(
-        engine="adk eval", eval_set=eval_set, at=_iso(results.created), is_partial=True, cases=cases
+        engine="adk eval",
+        eval_set=eval_set,
+        at=_iso(results.created),
+        criteria={"criteria": dict(thresholds)},
+        is_partial=True,
+        cases=tuple(map(_adk_case, results.cases)),
     )
+
+
+def kept_run_of_eval(spec: EvalRunSpec, view: RunView) -> KeptRun:
+    """Return what is kept of a run of `adk eval` from here that has ended with results.
+
+    Args:
+        spec: What was evaluated.
+        view: How it ended.
+    """
+    run = kept_run_of_adk(view.results or RunResults(), spec.eval_set.name)
+    more = {
+        **_circumstances(view.measured or Measured()),
+        "at": _iso(view.ended_at or 0.0),
+        "seconds": round(view.seconds, 3),
+        "criteria": spec.config,
+        "is_partial": bool(spec.cases),
+        "cases": tuple(each.model_copy(update={"models": spec.models}) for each in run.cases),
+        "network": view.network,
+    }
+    return run.model_copy(update=more)
+
+
+def _circumstances(measured: Measured) -> dict[str, Any]:
+    digests = {each.kind: each.sha256 for each in measured.files}
+    return {
+        "set_sha256": digests.get("set", ""),
+        "recording_sha256": digests.get("recording", ""),
+        "agents": tuple(
+            KeptAgent(
+                app_name=each.app_name,
+                fingerprint=each.fingerprint,
+                source_sha256=each.source_sha256,
+                models=each.models,
+            )
+            for each in measured.agents
+        ),
+        "adk": measured.adk,
+        "studio": _studio(),
+    }
 
 
 def keep_run(eval_set: Path, run: KeptRun) -> Path:
@@ -147,12 +181,13 @@ def run_files(eval_set: Path, most: int = 200) -> tuple[RunFile, ...]:
 
 
 def last_two(eval_set: Path) -> tuple[Path, Path]:
-    """Return the files of the last two kept runs of an eval set, the earlier one first.
+    """Return the files of the last two kept runs of an eval set with the engine of the last one, the earlier one first.
 
     Raises:
         KeptRunError: There are not so many that can be used.
     """
-    usable = [file.path for file in run_files(eval_set) if file.run is not None]
+    runs = [(file.path, file.run.engine) for file in run_files(eval_set) if file.run is not None]
+    usable = [path for path, engine in runs if engine == runs[-1][1]]
     if len(usable) < _TWO:
         words = f"{len(usable)} kept runs, but two are needed. `golden-trace verify --save` keeps a run"
         raise KeptRunError(runs_folder(eval_set), words)

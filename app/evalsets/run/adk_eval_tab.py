@@ -14,7 +14,7 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.criteria.criteria_panel import criteria_editor
-from app.evalsets.download_panel import csv_button
+from app.evalsets.download_panel import csv_button, keep_button
 from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
 from app.evalsets.run.eval_tables import (
     MARKS,
@@ -37,6 +37,7 @@ from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults, TurnResult
 from evalset.adk_runs.installed import INSTALL, missing
+from evalset.kept_runs.run_files import kept_run_of_eval
 from evalset.replay.model_choice import BY_HAND, Models
 from evalset.replay.unrecorded_calls import Policy
 
@@ -124,6 +125,8 @@ def _run(workspace: Workspace, choice: AdkEvalOptions, facts: SetFacts, *, may_r
 
 
 def _begin(workspace: Workspace, choice: AdkEvalOptions) -> None:
+    for name in ("adk", "adk_done"):
+        workspace.notes.pop(name, None)
     try:
         with st.spinner("Starting `adk eval`"):
             workspaces().start(workspace, spec_of(workspace, choice, catalogue()))
@@ -207,10 +210,10 @@ def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions,
     if view.network and view.network.sentence:
         st.text(literal(view.network.sentence))
     adk_results(workspace, view.results, "adk")
-    _kept(view)
+    _kept(workspace, run, view)
 
 
-def _kept(view: RunView) -> None:
+def _kept(workspace: Workspace, run: AdkEvalRun, view: RunView) -> None:
     kept = view.kept
     if kept is None:
         return
@@ -228,8 +231,19 @@ def _kept(view: RunView) -> None:
         if view.results is not None:
             results = view.results
             csv_button(lambda: results, "adk_eval.csv", "adk_results_csv")
+            keep_button(
+                workspace,
+                "adk",
+                view.ended_at or 0.0,
+                lambda: kept_run_of_eval(run.spec, view),
+                by_adk=kept.parent == run.spec.history,
+            )
         with st.container(key="adk_results_path"):
             st.text(literal(str(kept)), wrap=False)
+    if wrong := workspace.notes.get("adk"):
+        problem("The run was not kept.", wrong)
+    if said := workspace.notes.get("adk_done"):
+        st.success(said, icon=":material/check:")
 
 
 def _output(run: AdkEvalRun | None) -> None:

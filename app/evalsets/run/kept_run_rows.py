@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from app.forms.safe_labels import literal
 from app.server.viewer_time import viewer_time
+from evalset.eval_config.config_edits import criteria_words
 from evalset.kept_runs.kept_run import KeptRun, KeptVerdict
 from evalset.kept_runs.run_comparison import RunChange, RunComparison, changes_over_time
 
@@ -43,7 +45,7 @@ class PlottedRuns(NamedTuple):
 
 
 def run_label(run: KeptRun) -> str:
-    """Return when a run was kept, in the viewer's time, and what ran it."""
+    """Return when a run ended, in the viewer's time, and what ran it."""
     return f"{_time(run)}  {run.engine}"
 
 
@@ -65,6 +67,7 @@ def _run_row(run: KeptRun, found: RunComparison | None) -> dict[str, Any]:
         "run": _time(run),
         "engine": run.engine,
         "results": run.counts,
+        "criteria": literal(_criteria(run)),
         "worse": _count(found, "worse"),
         "flaky": _count(found, "flaky"),
         "better": _count(found, "better"),
@@ -74,6 +77,13 @@ def _run_row(run: KeptRun, found: RunComparison | None) -> dict[str, Any]:
         "network": literal(run.network.sentence.removeprefix("network: ") if run.network else ""),
         "seconds": run.seconds or None,
     }
+
+
+def _criteria(run: KeptRun) -> str:
+    """Name the criteria of `adk eval`, and of a verification what was chosen in place of the usual."""
+    if run.engine == "adk eval":
+        return criteria_words(run.criteria)
+    return ", ".join(f"{name} {json.dumps(value)}" for name, value in run.criteria.items())
 
 
 def _count(found: RunComparison | None, change: RunChange) -> str:

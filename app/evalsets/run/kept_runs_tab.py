@@ -61,8 +61,8 @@ def kept_runs_tab(workspace: Workspace, facts: SetFacts) -> None:
         problem("These files are no runs that can be used. They are left as they are.", "\n".join(broken))
     if not shown:
         st.caption(
-            "No kept runs yet. Verify the set and choose **Keep run**, or use `golden-trace verify --save`. Results of `adk eval` that "
-            "ADK has kept for the agent are here, too."
+            "No kept runs yet. Choose **Keep run** after Verify or `adk eval`, or use `golden-trace verify --save`. Results of `adk "
+            "eval` that ADK has kept for the agent are here, too."
         )
         return
     runs = [each.run for each in shown]
@@ -126,7 +126,7 @@ def _compared(workspace: Workspace, shown: list[ShownRun]) -> None:
     """Draw two runs compared: the newest one, and the one before it of the same engine, where there are two."""
     newest = shown[-1]
     if len(shown) == 1:
-        st.caption("To compare, keep a second run: verify the set again and choose **Keep run**.")
+        st.caption("To compare, keep a second run: run the set again and choose **Keep run**.")
         _results_of(workspace, newest, "this run")
         return
     by_name = {str(each.path): each for each in reversed(shown)}

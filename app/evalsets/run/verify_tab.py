@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, cast, get_args
@@ -23,7 +22,7 @@ from app.evalsets.choices_panel import (
     option_key,
     unrecorded_choice,
 )
-from app.evalsets.download_panel import csv_button
+from app.evalsets.download_panel import csv_button, keep_button
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.last_results import keep_results, last_results, last_rows
 from app.evalsets.run.tolerance_rows import (
@@ -61,9 +60,15 @@ from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.cli.init_command import BLANK_ADDRESS
 from evalset.cli.shell_lines import whole_line
-from evalset.eval_config.config_edits import ConfigError, criteria_in, read_document, threshold
+from evalset.eval_config.config_edits import (
+    ConfigError,
+    criteria_in,
+    criteria_words,
+    read_document,
+    threshold,
+)
 from evalset.eval_config.config_files import config_of, load
-from evalset.kept_runs.run_files import KeptRunError, keep_run, kept_run_of
+from evalset.kept_runs.run_files import kept_run_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.recorded.tolerances import EVERY_TOOL
 from evalset.verify import (
@@ -259,11 +264,7 @@ def _criteria_of_set(workspace: Workspace, response: float | None) -> None:
         st.caption(
             "The criteria in `test_config.json` next to this set differ. `golden-trace verify --config test_config.json` uses them, too:"
         )
-        st.text(
-            literal(
-                ", ".join(f"{name} {'' if least is None else f'{least:g}'}" for name, least in theirs.items())
-            )
-        )
+        st.text(literal(criteria_words(document)))
 
 
 def _show_criteria(workspace: Workspace) -> None:
@@ -334,7 +335,7 @@ def _outcome(
         _begin(workspace, asked)
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
-    _sum(workspace, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
+    _sum(workspace, verification, job.ended_at, unsaved=unsaved)
     _beside(workspace, verification, job)
     edited = edit_said(verification.measured, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
     found = _found(workspace, verification)
@@ -421,7 +422,8 @@ def count_badges(counted: Callable[[CaseStatus], int], *, is_of_now: bool) -> No
             st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
 
 
-def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -> None:
+def _sum(workspace: Workspace, verification: Verification, ended_at: float, *, unsaved: bool) -> None:
+    is_of_now = not is_out_of_date(verification.measured, unsaved=unsaved)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
         count_badges(verification.count, is_of_now=is_of_now)
         power = verification.pass_power(verification.runs)
@@ -429,14 +431,13 @@ def _sum(workspace: Workspace, verification: Verification, *, is_of_now: bool) -
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")
         st.caption(f"{verification.seconds:.1f} s", width="content")
         st.space("stretch")
-        if st.button(
-            "Keep run",
-            key=key_of(workspace, "verify_keep"),
-            icon=":material/bookmark_add:",
-            disabled=workspace.notes.get("verify_kept") == str(id(verification)),
-            help="Keeps the results next to the set. The tab Kept runs compares them",
-        ):
-            _keep(workspace, verification)
+        is_partial = len(verification.cases) < len(facts_of(workspace.eval_set).eval_ids)
+        keep_button(
+            workspace,
+            "verify",
+            ended_at,
+            lambda: kept_run_of(verification, ended_at, is_partial=is_partial),
+        )
         st.download_button(
             "JUnit",
             data=lambda: junit(verification),
@@ -475,19 +476,6 @@ def commands_shown(asked: VerifyOptions, cases: Sequence[CaseResult]) -> None:
                 st.caption(
                     f"Replace `{BLANK_ADDRESS}` with an address from which pip installs `golden-trace-studio` in CI."
                 )
-
-
-def _keep(workspace: Workspace, verification: Verification) -> None:
-    is_partial = len(verification.cases) < len(facts_of(workspace.eval_set).eval_ids)
-    _forget_notes(workspace)
-    try:
-        keep_run(workspace.eval_set, kept_run_of(verification, time.time(), is_partial=is_partial))
-    except KeptRunError as error:
-        workspace.notes["verify"] = str(error)
-    else:
-        workspace.notes["verify_done"] = "The run is kept. The tab Kept runs compares it with others."
-        workspace.notes["verify_kept"] = str(id(verification))
-    st.rerun()
 
 
 def _first_shown(workspace: Workspace, found: list[CaseResult], ids: list[str]) -> str:

@@ -91,6 +91,10 @@ def test_two_kept_runs_are_compared(eval_set: Path, ends: Ends) -> None:
     assert '      golden: check({"order":"Z"})' in told
     assert "two" not in told
     assert ends(1, "compare", eval_set).out == told
+    just_before = read_run(Path(second)).at.replace("Z", "A")
+    between = keep_run(eval_set, KeptRun(engine="adk eval", eval_set=eval_set.name, at=just_before))
+    assert ends(1, "compare", eval_set).out == told
+    between.unlink()
     document: Any = json.loads(ends(0, "compare", second, first, "--json").out)
     assert not document["is_worse"]
     assert [case["change"] for case in document["cases"]] == ["better", "same"]

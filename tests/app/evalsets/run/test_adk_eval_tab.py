@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,7 @@ from evalset.adk_runs.eval_results import (
 )
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import criteria_in, custom_metrics, option, starting_document
+from evalset.kept_runs.run_files import run_files
 from evalset.recorded.recording import (
     Author,
     RecordedCase,
@@ -216,15 +218,18 @@ def evaluated(command: list[str], *, log: Path, **_: Any) -> Any:
     """Stand for the process of `adk eval`: write what it would, and end well."""
     call = {"name": "add", "args": {"first": 2, "second": 3}}
     turn = {"user_content": {"parts": [{"text": "2 + 3?"}]}, "intermediate_data": {"tool_uses": [call]}}
-    passed = {"metric_name": "tool_trajectory_avg_score", "threshold": 1.0, "score": 1.0, "eval_status": 1}
+    place = command.index("eval")
+    status = 1 if re.search('"second": ?3', Path(command[place + 2]).read_text()) else 2
+    passed = {"metric_name": "tool_trajectory_avg_score", "threshold": 1.0, "eval_status": status}
+    passed["score"] = 2.0 - status
     case = {
         "eval_set_id": "sums",
         "eval_id": "adds",
-        "final_eval_status": 1,
+        "final_eval_status": status,
         "overall_eval_metric_results": [passed],
         "eval_metric_result_per_invocation": [{"actual_invocation": turn, "expected_invocation": turn}],
     }
-    results = Path(command[command.index("eval") + 1]) / ".adk" / "eval_history"
+    results = Path(command[place + 1]) / ".adk" / "eval_history"
     results.mkdir(parents=True)
     (results / "run.evalset_result.json").write_text(
         json.dumps({"eval_set_id": "sums", "creation_timestamp": 1.0, "eval_case_results": [case]})
@@ -271,6 +276,7 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     assert table["tool_trajectory_avg_score"][0] == "✓ 1"
     tab.unfold("turn_adk_1")
     assert "add(first=2, second=3)" in tab.literal
+    assert tab.app.button(key=tab.key("adk_keep")).disabled  # ADK has kept it
     tab.choose("adk_side", "Output")
     assert "/golden-trace eval " in tab.literal
     assert list(SetTab("run.kept_runs_tab", eval_set).app.dataframe[0].value["results"]) == ["1 passed"]
@@ -284,6 +290,42 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     measured = run.view().measured
     assert measured is not None
     assert measured.changes() == ("the set", "the agent")
+
+
+@pytest.mark.parametrize(
+    "starts", [evaluated, pytest.param(None, marks=[pytest.mark.long, pytest.mark.process], id="real")]
+)
+def test_runs_of_a_set_elsewhere_are_kept_and_compared(
+    eval_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, starts: Any
+) -> None:
+    """ADK keeps them nowhere for good. Each has its criteria and its end; one is kept once, and two of them are compared."""
+    monkeypatch.setattr(workspaces(), "starts", starts)
+    path = write_tiny_eval_set(tmp_path / eval_set.name)
+    tab = SetTab(TAB, path)
+    tab.fill(tab.key("agent_"), "adder").run().choose(tab.key("adk_how"), "real")
+    ended = []
+    for second, state in ((3, "passed"), (4, "failed")):
+        write_tiny_eval_set(path, second=second)
+        tab.run().click(tab.key("adk_run"))
+        run = tab.workspace.run
+        assert run is not None
+        assert run.wait(180).state == state, run.view()
+        ended.append(run.view().ended_at)
+        keep = tab.run().key("adk_keep")
+        assert tab.click(keep).app.button(key=keep).disabled
+        assert "The run is kept" in tab.words
+    runs = SetTab("run.kept_runs_tab", path)
+    rows = runs.app.dataframe[0].value
+    assert list(rows["engine"]) == ["adk eval"] * 2
+    assert list(rows["criteria"]) == ["tool_trajectory_avg_score 1, response_match_score 0.8"] * 2
+    assert list(rows["results"]) == ["1 failed", "1 passed"]
+    assert [*rows["changed since"]] == ["the set", ""]
+    assert list(runs.app.dataframe[1].value["change"]) == ["▼ worse"]
+    kept = [file.run for file in run_files(path)]
+    assert [datetime.fromisoformat(each.at).timestamp() for each in kept if each] == pytest.approx(
+        ended, abs=0.01
+    )
+    assert [case.models for each in kept if each for case in each.cases] == ["real"] * 2
 
 
 def test_models_without_a_key_are_answered_from_the_recording(

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,8 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert again.app.button(key=again.key("verify_keep")).disabled
     (kept,) = run_files(path)
     assert kept.run is not None
+    ended = bench_of(path).jobs[VERIFIED].ended_at
+    assert datetime.fromisoformat(kept.run.at).timestamp() == pytest.approx(ended, abs=0.01)
     assert [(case.passed, case.runs) for case in kept.run.cases] == [(2, 2), (2, 2)]
     assert not kept.run.is_partial
     assert list(again.choose("set_tab", "Kept runs").app.dataframe[0].value["results"]) == ["2 passed"]
