@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 import streamlit as st
 from pydantic import JsonValue
@@ -33,6 +35,7 @@ _MODELS: dict[Models, str] = {
     "real": "Live models",
     "recorded": "Recording",
 }
+_FEW_ROWS, _TABLE_HEIGHT = 8, 320
 _MOST_LISTED = 400
 """Of more cases than this a list is no help, and slow to send."""
 
@@ -139,6 +142,32 @@ def case_choice(workspace: Workspace, facts: SetFacts) -> tuple[str, ...]:
     if patterns:
         st.caption(f"Matching cases: {len(found):,}" if found else "No case matches, so all cases run.")
     return found
+
+
+def case_table(
+    workspace: Workspace, name: str, rows: Sequence[Mapping[str, object]], ids: Sequence[str], alt: str
+) -> str | None:
+    """Draw a row for each case; return the id of the case whose row was chosen just now, which is the option of this name then."""
+    key = key_of(workspace, f"rows_{name}_{digest(*ids)[:6]}_{page_state.get('cases_drawn') or 0}")
+    st.caption(
+        "To choose a case, tick the box at the left of its row. By keyboard: arrow keys, then Shift+Space."
+    )
+    picked: Any = st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=alt,
+    )
+    places: list[int] = picked.selection.rows
+    before, now = st.session_state.get(f"{key}_seen"), places[0] if places else None
+    st.session_state[f"{key}_seen"] = now
+    chosen = None if now in (None, before) else ids[now]
+    if chosen is not None:
+        workspace.options[name] = chosen
+    return chosen
 
 
 # Inputs whose values are kept at the workspace of an eval set: they are there again after a refresh, and when a tab is shown again.

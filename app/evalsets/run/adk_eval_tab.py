@@ -7,6 +7,7 @@ import streamlit as st
 from app.evalsets.choices_panel import (
     agent_and_cases,
     agent_loaded,
+    case_table,
     keep_option,
     key_of,
     models_choice,
@@ -264,7 +265,6 @@ def _output(run: AdkEvalRun | None) -> None:
 
 
 _VERDICTS = ("all", "failed", "passed", "not evaluated")
-_FEW_ROWS, _TABLE_HEIGHT = 7, 300
 _MOST_CHOICES = 1_000
 
 
@@ -292,13 +292,8 @@ def adk_results(workspace: Workspace, results: RunResults, name: str) -> None:
             "for details.",
             icon=":material/warning:",
         )
-    rows = case_rows(found, results.metric_names)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="Cases with verdicts and scores",
-    )
+    rows, ids = case_rows(found, results.metric_names), [case.eval_id for case in found]
+    case_table(workspace, f"{name}_case", rows, ids, "Cases with verdicts and scores")
     _one(workspace, found, name)
 
 

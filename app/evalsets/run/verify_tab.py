@@ -15,6 +15,7 @@ from app.evalsets.cases.cases_tab import find_bar
 from app.evalsets.checks.doctor_tab import begin_migration, migration_shown
 from app.evalsets.choices_panel import (
     agent_and_cases,
+    case_table,
     followed_key,
     keep_option,
     key_of,
@@ -100,7 +101,7 @@ _MOST_RUNS = 50
 EDITED = "edited"
 """The name of the work at a workspace that makes an edit."""
 
-_FEW_ROWS, _TABLE_HEIGHT, _MOST_CHOICES = 8, 320, 1_000
+_MOST_CHOICES = 1_000
 
 
 class OpenAt(NamedTuple):
@@ -324,8 +325,7 @@ def _outcome(
         st.success(said, icon=":material/check:")
     job: Job[Verification] | None = workspace.jobs.get(VERIFIED)
     if job is None:
-        _last_ones(workspace, facts, unsaved=unsaved)
-        return None
+        return _last_ones(workspace, facts, unsaved=unsaved)
     if job.problem:
         problem("The verification did not finish.", job.problem)
     verification = job.result
@@ -342,13 +342,8 @@ def _outcome(
     if not found:
         st.caption("No matching cases.")
         return None
-    rows = case_rows(found, verification.runs)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="Cases with verdicts and first divergences",
-    )
+    rows, ids = case_rows(found, verification.runs), [case.eval_id for case in found]
+    case_table(workspace, "verify_case", rows, ids, "Cases with verdicts and first divergences")
     return _case(workspace, found, asked.agent, edit, edited, unsaved=unsaved)
 
 
@@ -365,22 +360,19 @@ def edit_said(measured: Measured | None, eval_id: str, *, unsaved: bool) -> str:
     return eval_id
 
 
-def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
-    """Draw what is known of the cases, where the set as a whole was not verified here."""
+def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> OpenCase | None:
+    """Draw what is known of the cases, where the set as a whole was not verified here; return the case that was chosen."""
     found = last_results(workspace, facts.eval_ids)
     if not found:
         st.caption("Not verified yet. Verify replays the cases with recorded responses. No real tool runs.")
-        return
+        return None
     st.caption(
         f"Last results of {len(found)} of {len(facts.eval_ids)} cases, from exports, case pages and kept runs. Verify runs all cases."
     )
-    rows = last_rows(found, unsaved=unsaved)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="Cases with their last verdicts, and when these were found",
-    )
+    rows, ids = last_rows(found, unsaved=unsaved), [one.eval_id for one in found]
+    alt = "Cases with their last verdicts, and when these were found"
+    chosen = case_table(workspace, "verify_case", rows, ids, alt)
+    return OpenCase(key=chosen) if chosen else None
 
 
 def _beside(workspace: Workspace, verification: Verification, job: Job[Verification]) -> None:

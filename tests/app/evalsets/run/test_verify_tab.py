@@ -127,6 +127,23 @@ def table(tab: Tab) -> dict[str, tuple[str, str]]:
     return dict(zip(rows["case"], zip(rows["verdict"], rows["first divergence"], strict=True), strict=True))
 
 
+def tick(tab: Tab, table: str, row: int) -> Tab:
+    """Choose a row of a table."""
+    tab.app.session_state[tab.key(table)] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return tab.run()
+
+
+def rows_choose(tab: Tab) -> None:
+    """Check that the row of a case shows its result below; one that was chosen before chooses no more."""
+    assert table(tab)["two"] == ("✓ passed", "")
+    for row, eval_id in enumerate(table(tab)):
+        tick(tab, "rows_verify_case_", row)
+        assert tab.app.selectbox(key=tab.key("verify_case_")).value == eval_id
+        assert bool(tab.keys("divergence_")) == (eval_id == "one")
+    tab.fill("verify_case_", "one").run()
+    assert tab.run().keys("divergence_")
+
+
 @pytest.mark.long
 def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it.
@@ -171,7 +188,7 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     divergence = case.divergence
     assert divergence is not None
     assert table(tab)["one"][1].startswith("turn 1, step 2: ")
-    assert table(tab)["two"] == ("✓ passed", "")
+    rows_choose(tab)
     assert all(f'check({{\n  "order": "{each}"\n}})' in tab.literal for each in "ZA")
     assert divergence.sentence in tab.literal
     shown = opened(path)
@@ -693,6 +710,7 @@ def test_a_set_that_was_not_verified_here_shows_what_is_known(eval_set: Changed)
     path.write_text(f"{path.read_text()} ")
     (table,) = tab.run().app.dataframe
     assert [*table.value["verdict"]] == ["✓ passed, out of date", "✗ failed, out of date"]
+    assert tick(tab, "rows_verify_case_", 1).has(tab.key("case_verify-case"))
 
 
 @pytest.mark.long
