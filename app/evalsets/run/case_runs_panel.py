@@ -26,7 +26,6 @@ from app.evalsets.run.verify_tab import (
     divergence_actions,
     divergence_shown,
     done_about,
-    edit_said,
     edited_golden,
 )
 from app.evalsets.set_context import AskToSave, StepMark
@@ -329,15 +328,11 @@ def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditO
             st.text(literal(f"{where_of(case)}{why}"))
         if edit is None:
             return None
-        if wrong := workspace.notes.get("verify"):
-            problem("The action failed.", wrong)
         run = _failed_run(case)
         if case is None or run is None or run.divergence is None:
             return None
-        changed = workspace.notes.get("verify_edited", "")
-        edited = edit_said(failed.measured, changed if changed == case.eval_id else "", unsaved=shown.unsaved)
-        about = About(shown.agent or case.agent, case, run)
-        action = divergence_actions(workspace, about, is_done=edited == case.eval_id)
+        about = About(shown.agent or case.agent, case, run, failed.measured)
+        action = divergence_actions(workspace, about, unsaved=shown.unsaved)
         if action is not None and action != "open":
             workspace.notes[_AGAIN] = case.eval_id
         opened = done_about(workspace, about, action, edit)

@@ -12,7 +12,7 @@ from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
 from app.evalsets.run.golden_edits import edit_of, played_until
 from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
-from app.evalsets.run.verify_tab import OpenAt, count_badges, verify_tab
+from app.evalsets.run.verify_tab import OpenAt, count_badges, failed_note, verify_tab
 from app.evalsets.set_context import ApplyEdits, AskToSave, OpenCase, SetCommand, SetContext
 from app.evalsets.set_facts import SetFacts, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date
@@ -57,7 +57,7 @@ def command_of(
     try:
         return played_until(scene, asked)
     except ValueError as error:  # an EditError: the case is another one in the edits
-        workspace.notes["verify"] = str(error)
+        workspace.notes[failed_note(asked.eval_id)] = str(error)
         return st.rerun()
 
 

@@ -124,11 +124,12 @@ class GoldenEdit(NamedTuple):
 
 
 class About(NamedTuple):
-    """A run of a case that is shown, and the agent that it is opened with; `alike` names the other cases that vary in the same way."""
+    """A run of a case that is shown, what it was measured on, and the agent that it is opened with; `alike` names the other cases that vary in the same way."""
 
     agent: str
     case: CaseResult
     run: RunResult
+    measured: Measured | None
     alike: tuple[str, ...] = ()
 
 
@@ -172,8 +173,7 @@ def edited_golden(workspace: Workspace) -> Edit | None:
         return None
     del workspace.jobs[EDITED]
     if job.problem:
-        workspace.notes["verify"] = job.problem
-        workspace.notes.pop("verify_edited", None)
+        workspace.notes[failed_note(workspace.notes.pop("verify_edited", ""))] = job.problem
         return None
     return job.result
 
@@ -307,8 +307,13 @@ def _begin(workspace: Workspace, asked: VerifyOptions) -> None:
 
 
 def _forget_notes(workspace: Workspace) -> None:
-    for name in ("verify", "verify_done", "verify_kept", "verify_edited"):
-        workspace.notes.pop(name, None)
+    for name in [each for each in workspace.notes if each.startswith("verify")]:
+        del workspace.notes[name]
+
+
+def failed_note(eval_id: str) -> str:
+    """Return the name of the note that says why what was asked about a case's divergence did not work."""
+    return f"verify {eval_id}"
 
 
 def _outcome(
@@ -337,27 +342,13 @@ def _outcome(
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, job.ended_at, unsaved=unsaved)
     _beside(workspace, verification, job)
-    edited = edit_said(verification.measured, workspace.notes.get("verify_edited", ""), unsaved=unsaved)
     found = _found(workspace, verification)
     if not found:
         st.caption("No matching cases.")
         return None
     rows, ids = case_rows(found, verification.runs), [case.eval_id for case in found]
     case_table(workspace, "verify_case", rows, ids, "Cases with verdicts and first divergences")
-    return _case(workspace, found, asked.agent, edit, edited, unsaved=unsaved)
-
-
-def edit_said(measured: Measured | None, eval_id: str, *, unsaved: bool) -> str:
-    """Say how far a change of a golden has come; return its case, while that is another one than was measured."""
-    if not eval_id or not is_out_of_date(measured, unsaved=unsaved):
-        return ""  # none, or it was undone
-    if unsaved:
-        st.success(
-            "The golden is changed but not saved. Save the set, then verify again.", icon=":material/check:"
-        )
-    else:
-        st.success("The golden is changed and saved. Verify again.", icon=":material/check:")
-    return eval_id
+    return _case(workspace, found, asked.agent, edit, verification.measured, unsaved=unsaved)
 
 
 def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> OpenCase | None:
@@ -485,7 +476,7 @@ def _case(
     found: list[CaseResult],
     agent: str,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
-    edited: str,
+    measured: Measured | None,
     *,
     unsaved: bool,
 ) -> OpenAt | OpenCase | None:
@@ -508,8 +499,8 @@ def _case(
     opened = None
     if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:
-            about = About(agent or case.agent, case, run, _alike(case, run, found))
-            opened = _diverged(workspace, about, edit, is_done=case.eval_id == edited, unsaved=unsaved)
+            about = About(agent or case.agent, case, run, measured, _alike(case, run, found))
+            opened = _diverged(workspace, about, edit, unsaved=unsaved)
         else:
             for sentence in run.edited:
                 st.text(literal(sentence))
@@ -525,7 +516,6 @@ def _diverged(
     about: About,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
     *,
-    is_done: bool,
     unsaved: bool,
 ) -> OpenAt | None:
     """Draw where a run goes another way, and what a migration would change; do what shall be done about it."""
@@ -534,7 +524,7 @@ def _diverged(
         return None
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
-        action = divergence_actions(workspace, about, is_done=is_done)
+        action = divergence_actions(workspace, about, unsaved=unsaved)
         if divergence.migration:
             with place():
                 migration_shown(workspace, divergence.migration, unsaved=unsaved)
@@ -607,7 +597,7 @@ def _tolerate(workspace: Workspace, eval_ids: Sequence[str], run: RunResult) -> 
         for eval_id in eval_ids:
             _put(workspace, partial(add_tolerances, workspace.eval_set, eval_id, found))
     except VerifyError as error:
-        workspace.notes["verify"] = str(error)
+        workspace.notes[failed_note(eval_ids[0])] = str(error)
     st.rerun()
 
 
@@ -656,7 +646,7 @@ def done_about(
     try:
         work = edit(GoldenEdit(action, about.agent, case.eval_id, run))
     except ValueError as error:  # an EditError: the case is another one in the edits
-        workspace.notes["verify"] = str(error)
+        workspace.notes[failed_note(case.eval_id)] = str(error)
         return st.rerun()
     workspace.notes["verify_edited"] = case.eval_id
     job = workspace.jobs[EDITED] = Job(lambda *_: work(), "golden-edit")
@@ -741,16 +731,17 @@ def _verdict(divergence: Divergence) -> None:
             st.text(literal(f"· {sentence}"))
 
 
-def divergence_actions(workspace: Workspace, about: About, *, is_done: bool) -> Action | None:
-    """Draw the one thing to do, and beside it the way to look at it oneself; return what shall be done.
+def divergence_actions(workspace: Workspace, about: About, *, unsaved: bool) -> Action | None:
+    """Draw the one thing to do, and beside it the way to look at it oneself, and what came of it; return what shall be done.
 
-    A run that did not come to its end cannot be accepted; `is_done` says that the golden was changed since.
+    A run that did not come to its end cannot be accepted, and neither can one whose golden was changed since.
     """
     divergence, ids = about.run.divergence, (about.case.eval_id, *about.alike)
     if divergence is None:
         return None
     first: Action = "migrate" if divergence.migration else divergence.action
     asked: Action | None = None
+    is_done = _is_done(workspace, about, unsaved=unsaved)
     others: tuple[Action, ...] = () if first == "open" else ("open",)
     saved: list[str] = []
     if first == "tolerate":
@@ -774,11 +765,27 @@ def divergence_actions(workspace: Workspace, about: About, *, is_done: bool) -> 
                 disabled=is_off.get(action, is_done),
             ):
                 asked = action
-    if saved:
-        st.text(literal(f"Tolerances saved for {', '.join(saved)}. Verify again to apply them."))
     if first == "accept" and not about.run.came_to_its_end:
         st.caption("The run did not finish, so it cannot become the golden.")
+    with place():
+        _came_of(workspace, about, saved, unsaved=unsaved)
     return asked
+
+
+def _is_done(workspace: Workspace, about: About, *, unsaved: bool) -> bool:
+    is_edited = workspace.notes.get("verify_edited") == about.case.eval_id
+    return is_edited and is_out_of_date(about.measured, unsaved=unsaved)  # else it was undone
+
+
+def _came_of(workspace: Workspace, about: About, saved: Sequence[str], *, unsaved: bool) -> None:
+    """Say what came of the action that was asked for; `saved` are the cases whose tolerances are saved."""
+    if saved:
+        st.text(literal(f"Tolerances saved for {', '.join(saved)}. Verify again to apply them."))
+    if wrong := workspace.notes.get(failed_note(about.case.eval_id)):
+        problem("The action failed.", wrong)
+    if _is_done(workspace, about, unsaved=unsaved):
+        how = "but not saved. Save the set, then verify again" if unsaved else "and saved. Verify again"
+        st.success(f"The golden is changed {how}.", icon=":material/check:")
 
 
 def _differences(divergence: Divergence) -> None:

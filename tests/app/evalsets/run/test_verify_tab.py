@@ -205,13 +205,13 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     for action in ("repair", "open"):
         tab.click(tab.key(f"divergence_{action}"))
         assert "'one'" in tab.literal
-        assert tab.app.error
+        assert tab.block("divergence").get("error")  # where the button is
     work.undo()
     settled(tab.run().click(tab.key(f"divergence_{divergence.action}")), path)
     assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
-    assert tab.app.button(key=tab.key(f"divergence_{divergence.action}")).disabled
     tab.click("set_save").click("save_set")
-    assert ("not saved" in tab.words, "Verify again" in tab.words) == (False, True)
+    (said,) = [each.value for each in tab.block("divergence").get("success")]
+    assert ("not saved" in said, "Verify again" in said) == (False, True)
     assert path.read_bytes() != before
     assert verified(tab.fill("cases_", ["one"]).run(), path).status == "passed"
     assert [case.eval_id for case in result_of(path).cases] == ["one"]
