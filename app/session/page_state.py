@@ -236,7 +236,7 @@ def show_sets(path: str | None = None, case: str | None = None) -> None:
 def show_case(
     key: str | None, found_by: str | None = None, other: str | None = None, form: str | None = None
 ) -> None:
-    """Show a case of the set in the address, or all of them; call `st.rerun` after.
+    """Show a case of the set in the address, or the list of them; call `st.rerun` after.
 
     Args:
         key: The case; None for all.
@@ -248,7 +248,8 @@ def show_case(
     kept = (search() if found_by is None else found_by) or None
     put("cases_restored", kept if key is None else None)
     form_there = form or (get("case_forms") or {}).get(key)
-    _name({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None})
+    views = dict.fromkeys(get_args(Part)) if key is None else {}  # the list is the first one
+    _name({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None, **views})
 
 
 def search() -> str:

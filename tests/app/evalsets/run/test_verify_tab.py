@@ -194,7 +194,7 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     shown = opened(path)
     shown.click(shown.key("verify_open"))
     assert f"Turn 1, step 2: {divergence.sentence}" in shown.literal
-    shown.click("case_back").choose("set_tab", "Cases").fill("case_sort", "Result").run()
+    shown.click("case_back").fill("case_sort", "Result").run()
     assert list(shown.app.dataframe[0].value["result"]) == ["✗ failed", "✓ passed"]
     there = opened(path)
     there.click(there.key("divergence_open"))
