@@ -37,6 +37,7 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.forms.widget_sync import held
+from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
 from evalset.doctor.agent_checks import MIGRATE
 
@@ -48,6 +49,7 @@ COLUMNS = (1, 2.2)
 _FEW_ROWS, _TABLE_HEIGHT = 9, 360
 _LONG_DIFF, _DIFF_HEIGHT = 14, 300
 _MOST_ROWS, _MOST_SENTENCES = 1_000, 50
+_MIGRATION = "doctor_migration"
 _CHANGED_SINCE = "A file changed after the preview. These are the changes now."
 
 
@@ -113,9 +115,9 @@ def _usable(workspace: Workspace, findings: Sequence[Finding]) -> None:
 
 def _use(workspace: Workspace, line: str) -> None:
     typed = held(key_of(workspace, "doctor_lines"))  # with what this click brought
-    lines = str(typed).splitlines() if isinstance(typed, str) else []
+    lines = str(typed if isinstance(typed, str) else workspace.options.get("doctor_lines") or "").splitlines()
     workspace.options["doctor_lines"] = "\n".join([*filter(str.strip, lines), line])
-    workspace.options["doctor_migrates"] = True
+    st.session_state[_MIGRATION] = True
 
 
 def _migrated(workspace: Workspace, *, unsaved: bool) -> None:
@@ -205,8 +207,10 @@ def _fix(workspace: Workspace, ward: Ward, job: Job[Examination] | None) -> None
 
 
 def _migrate(workspace: Workspace, ward: Ward) -> None:
-    is_used = bool(workspace.options.get("doctor_migrates"))
-    with st.expander("Changed agents, tools or arguments", is_used, key="doctor_migration", type="compact"):
+    is_used = bool(workspace.options.get("doctor_lines"))
+    with st.expander(
+        "Changed agents, tools or arguments", is_used, key=_MIGRATION, type="compact", on_change="rerun"
+    ):
         _lines(workspace, ward)
 
 
@@ -276,18 +280,25 @@ def _changed(workspace: Workspace, *, unsaved: bool) -> None:
     if job.problem:
         problem("The operation failed.", job.problem)
         return
-    if job.result is not None:
+    if is_written and job.result is not None and _is_old(job.result, job.ended_at):
+        del workspace.jobs[CHANGES]
+    elif job.result is not None:
         with st.container(border=True, gap="xsmall", key="doctor_changed"):
-            _changes(workspace, job.result, is_written=is_written, unsaved=unsaved)
+            _changes(workspace, job.result, job.ended_at if is_written else None, unsaved=unsaved)
 
 
-def _changes(workspace: Workspace, done: Changes, *, is_written: bool, unsaved: bool) -> None:
-    if not is_written and (said := workspace.notes.get("doctor_again")):
+def _is_old(done: Changes, ended_at: float) -> bool:
+    """Return whether a file has changed since it was written."""
+    return any(each.file.exists() and each.file.stat().st_mtime > ended_at for each in done.files)
+
+
+def _changes(workspace: Workspace, done: Changes, written_at: float | None, *, unsaved: bool) -> None:
+    if written_at is None and (said := workspace.notes.get("doctor_again")):
         st.info(said, icon=":material/sync:")
     for sentence in done.problems:
         problem("File left unchanged.", sentence)
-    if is_written:
-        _was_written(done)
+    if written_at is not None:
+        _was_written(done, written_at)
     else:
         _would_be(workspace, done, unsaved=unsaved)
     for number, change in enumerate(done.files):
@@ -297,10 +308,10 @@ def _changes(workspace: Workspace, done: Changes, *, is_written: bool, unsaved: 
         st.rerun()
 
 
-def _was_written(done: Changes) -> None:
+def _was_written(done: Changes, at: float) -> None:
     written = [change for change in done.files if change.written]
     if written:
-        st.success(f"{_files(len(written))} changed. Backups:", icon=":material/check:")
+        st.success(f"{_files(len(written))} changed, {short_time(at)}. Backups:", icon=":material/check:")
         st.code(literal("\n".join(str(copy) for copy in done.copies)), language=None, wrap_lines=True)
         fixed = [finding for change in written for finding in change.mended]
         if fixed:

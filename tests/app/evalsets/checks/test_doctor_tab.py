@@ -81,7 +81,11 @@ def test_a_mend_is_shown_first_and_keeps_a_copy(eval_set: Path) -> None:
     (copy,) = eval_set.parent.glob("*.bak")
     assert copy.read_bytes() == b"\xef\xbb\xbf" + sound
     assert str(copy) in tab.literal
+    assert re.search(r"changed, \d\d:\d\d", tab.words)
     assert flaws(settled(tab)) == []
+    assert str(copy) in tab.literal
+    eval_set.write_bytes(sound + b"\n")  # what was written then is no more
+    assert str(copy) not in settled(tab.run()).literal
 
 
 def test_a_renamed_tool_is_found_and_migrated(eval_set: Path) -> None:
@@ -122,7 +126,10 @@ def test_a_line_that_migrates_a_refused_call_is_used_with_a_click(eval_set: Path
     first["args"]["other"] = first["args"].pop(name)
     eval_set.write_text(json.dumps(document))
     tab = opened(eval_set)
+    assert not tab.app.session_state["doctor_migration"]
     tab.fill("doctor_lines", "--rename-tool old=new").click(tab.key("doctor_use_0"))
+    assert tab.app.session_state["doctor_migration"]  # open, where it was not
+    assert opened(eval_set).app.session_state["doctor_migration"]
     assert tab.typed("doctor_lines").splitlines() == [
         "--rename-tool old=new",
         f"--rename-argument add.other={name}",
