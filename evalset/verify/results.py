@@ -156,9 +156,9 @@ class Varying(Value):
 
     @property
     def line(self) -> str:
-        """What is proposed, in one line: ``state `last_seen` holds a time: ignore its value``."""
+        """What is proposed, in one line: `state "last_seen" contains a time: ignore its value`."""
         head = self.what.removeprefix("the ").removeprefix("a ")
-        place = f" `{self.tolerance.path}`" if self.tolerance.path else ""
+        place = f' "{self.tolerance.path}"' if self.tolerance.path else ""
         ways = {"ignore": "ignore its value", "unordered": "compare the words or items in any order"}
         way = ways.get(self.tolerance.kind, "compare the text around it")
         new = " is new and" if self.is_new else ""

@@ -256,7 +256,7 @@ def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
     if any(one.holds == KEPT for one in found):
         why = "Replays in one process differ here, so it is not known whether the agent changed."
     keep = "Keep the proposed tolerances and the case passes."
-    if new := [f"`{one.tolerance.path}`" for one in found if one.is_new]:
+    if new := [f'"{one.tolerance.path}"' for one in found if one.is_new]:
         why = f"The golden does not have {_listed(new)}: the agent changed, and each run makes its own value."
         keep = f"If this is intended, k{keep[1:]} Otherwise fix the agent."
     sentence = f"{told[:1].upper()}{told[1:]}. {why} {keep}"

@@ -190,7 +190,7 @@ def test_what_was_written_is_replayed_and_a_time_in_the_state_is_tolerated(
         tmp_path / "b.evalset.json",
     )
     assert run(agent, "--script", file, "--out", eval_set, "--eval-id", "case") == 0
-    assert re.search("tolerance added: .*`last_seen`", capsys.readouterr().out)
+    assert re.search('tolerance added: .*"last_seen"', capsys.readouterr().out)
     (kept,) = read_environment(sidecar_of(eval_set)).cases["case"].tolerances
     assert (kept.kind, kept.of, kept.path) == ("ignore", "state", "last_seen")
     assert verify(eval_set, agents_dir=tmp_path / "agents", models="recorded").status == "passed"

@@ -460,7 +460,7 @@ def test_a_day_that_is_the_same_by_luck_is_found(tmp_path: Path) -> None:
 
     eval_set = kept_of(played(stamped(today), []), tmp_path)
     (line,) = replays(eval_set, stamped(today)).lines
-    assert line.startswith("state `last_seen` ")
+    assert line.startswith('state "last_seen" ')
     asked = kept_of(played(stamped(today), [], [f"for {today()}"]), tmp_path, "asked")
     assert replay_written(asked, "asked", agent=asking.config(stamped(today))).lines == ()
 
@@ -478,12 +478,12 @@ def test_a_new_value_that_varies_is_told_as_new(tmp_path: Path) -> None:
     run = one_run(eval_set, before)
     found = divergence_of(run)
     assert (found.verdict, found.action) == ("varies", "tolerate")
-    assert "`last_seen`: the agent changed" in found.sentence
+    assert '"last_seen": the agent changed' in found.sentence
     assert "did not change" not in found.sentence
     (varying,) = run.varying
     assert (varying.is_new, varying.line.partition(":")[0]) == (
         True,
-        "state `last_seen` is new and contains a time",
+        'state "last_seen" is new and contains a time',
     )
     add_tolerances(eval_set, "case", propose_tolerances([run]))
     assert one_run(eval_set, before).passed
@@ -495,7 +495,7 @@ def test_what_really_changed_stands_above_what_varies(tmp_path: Path) -> None:
     found = divergence_of(one_run(eval_set, stamped(time.time, kind="another")))
     assert found.verdict == "agent_changed"
     assert [each.path for each in found.differences] == ["fixed.kind"]
-    assert any("`last_seen` contains a time" in sentence for sentence in found.evidence)
+    assert any('"last_seen" contains a time' in sentence for sentence in found.evidence)
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
