@@ -384,9 +384,13 @@ class SetWork:
     def follow(self, theirs: SetWork, words: str = "") -> None:
         """Take what stands in the files now as edits that can be undone, with words for them; nothing where they cannot say all of it."""
         with self._lock:
-            at, order = self._at, self.state.order
-            keys = order if theirs.state.order == order else ()
-            changed = {key: now for key in keys if (now := theirs.held(key))[:3] != self.held(key)[:3]}
+            at, then = self._at, {key: self.held(key) for key in self.state.order}
+            found, ids = (
+                [theirs.held(key) for key in theirs.state.order],
+                [row.eval_id for row in self.rows()],
+            )
+            known = zip(then.items(), (now for now in found if now.eval_id in ids), strict=False)
+            changed = {key: now for (key, before), now in known if now[:3] != before[:3]}
             count = f"{len(changed)} cases" if len(changed) > 1 else "the case"
             words = words or f"Replace {count}"
             cases = tuple(
@@ -394,7 +398,11 @@ class SetWork:
                 for key, now in changed.items()
             )
             self.apply(ReplaceCases(cases=cases, words=words))
-            if theirs.state.order == order and all(theirs.held(key) == self.held(key) for key in order):
+            for place, now in enumerate(found):
+                if now.eval_id not in ids:
+                    case, recorded, note, review = now
+                    self.apply(InsertCase(value=case, recorded=recorded, note=note, review=review, to=place))
+            if [self.held(key) for key in self.state.order] == found:
                 files = (theirs.identity, theirs.beside_identity, theirs.reviews_identity)
                 self.take_saved(self.state, *files)
             else:

@@ -205,7 +205,7 @@ def test_a_replaced_case_is_restored_on_the_page_of_its_set(
 ) -> None:
     """Where the set was open: nothing is left to save there, and an undo restores the case, with what was edited in it.
 
-    A case that is exported after that undo was saved is on the page, too.
+    A case that is exported after that undo was saved is on the page, too, and can be undone in the same way.
     """
     written(live, target, "same")
     whole = json.loads(target.read_text())
@@ -223,6 +223,9 @@ def test_a_replaced_case_is_restored_on_the_page_of_its_set(
     tab.fill("export_eval_id_export", "later").run().click("export_write")
     assert "2 cases" in of_set.run().words
     assert "later" in of_set.literal
+    assert of_set.app.button(key="set_save").disabled
+    of_set.click("set_undo").click("set_save").click("save_set")
+    assert json.loads(target.read_text()) == whole
 
 
 def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path) -> None:
