@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from app.decision.call_prefills import Prefills, prefills, with_arguments_of
 from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.widget_store import DraftStore, KeptInputs
+from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.seats.requests import ModelRequest, ToolDeclaration
@@ -215,7 +215,7 @@ def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
     """Return the inputs of one turn out of the session's drafts."""
     shown = canonical([dict(content) for content in request.contents])
     proposal = canonical([dict(response) for response in request.proposal or ()])
-    return TurnInputs(KeptInputs(drafts, request.key, request.agent, shown, proposal), request)
+    return TurnInputs(inputs_of_request(drafts, request.key, request.agent, shown, proposal), request)
 
 
 def _name_of(part: JsonObject) -> str:

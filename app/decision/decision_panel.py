@@ -39,7 +39,7 @@ from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.schema_form_widgets import FormResult, schema_form
 from app.forms.upload_panel import attach, attached
 from app.forms.value_editor_widgets import ValueEditor
-from app.forms.widget_store import DraftStore, KeptInputs
+from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request
 from app.session.page_commands import AnswerTools, Asked
 from app.session.provenance_labels import places_named
 from app.session.running_panel import running
@@ -109,7 +109,7 @@ def _draw(
                 choice(turn.kept, "view", "What to show", VIEWS)
             return model_decision(turn, around)
         case CodeRequest():
-            return code_decision(KeptInputs(drafts, thing.key, thing.code), thing)
+            return code_decision(inputs_of_request(drafts, thing.key, thing.code), thing)
         case OpenCall():
             kept = KeptInputs(drafts, f"open {thing.call_id}")
             with place():

@@ -14,7 +14,7 @@ from app.forms.form_reading import Path, incomplete
 from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
-from app.forms.widget_store import DraftStore, KeptInputs, slug
+from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, slug
 from app.session.provenance_labels import CANDIDATE
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
@@ -522,10 +522,10 @@ def _is_object(text: str) -> bool:
 def tool_inputs(
     drafts: DraftStore, request: ToolRequest, golden: NextLines | None = None, tools: Collection[str] = ()
 ) -> ToolInputs:
-    """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key.
+    """Return the inputs of one call out of the session's drafts.
 
     `golden` is what the case does next that the session began with, `tools` are the names of the agent's tools.
     """
-    kept = KeptInputs(drafts, request.key, request.tool_name, canonical(request.arguments))
+    kept = inputs_of_request(drafts, request.key, request.tool_name, canonical(request.arguments))
     usual = KeptInputs(drafts, "usual response")
     return ToolInputs(kept, request, usual, golden_candidate(golden, request, tools))

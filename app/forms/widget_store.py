@@ -16,7 +16,7 @@ import streamlit as st
 from pydantic import JsonValue
 from typing_extensions import override
 
-from app.forms.widget_sync import held, hold, set_input
+from app.forms.widget_sync import begin_run, held, hold, set_input
 from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import digest
 
@@ -24,8 +24,8 @@ DraftStore: TypeAlias = MutableMapping[str, str]
 """The unsent texts of one session, by the owner of the inputs; shared by all its tabs."""
 
 _SHOWN = "kept_inputs"
-_OWNERS = "kept_owners"
-_DRAWN = "kept_drawn"
+_BEFORE = "kept_before"
+_PLACE = "kept_place"
 _SESSION = "kept_session"
 _CHANGES = "kept_changes"
 _MAX_SLUG = 48
@@ -45,15 +45,19 @@ def gather(drafts: DraftStore, session_id: str = "") -> None:
         drafts: Those of the session that the run before has drawn.
         session_id: The session that this run draws; empty where it draws none.
     """
-    keep_typed(drafts)
+    known: dict[str, list[Any]] | None = st.session_state.get(_SHOWN)
+    if (
+        not begin_run() and known is not None
+    ):  # it ended early: the inputs of the run before it are on the screen, too
+        known = {**st.session_state.get(_BEFORE, {}), **known}
+    _write_typed(drafts, known or {})
     if session_id and session_id != st.session_state.get(_SESSION, session_id):
         st.session_state[_CHANGES] = st.session_state.get(_CHANGES, 0) + 1
     if session_id:
         st.session_state[_SESSION] = session_id
-    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
-    if shown:  # else the run before ended early, and its inputs are those of the run before it
-        st.session_state[_OWNERS] = {owner: signature for owner, signature, *_ in shown.values()}
-        st.session_state[_DRAWN] = list(shown)
+    if known is not None:
+        st.session_state[_BEFORE] = known if session_id == st.session_state.get(_PLACE) else {}
+    st.session_state[_PLACE] = session_id
     st.session_state[_SHOWN] = {}
 
 
@@ -62,7 +66,10 @@ def keep_typed(drafts: DraftStore) -> None:
 
     Only what changed in this tab is written, so that two tabs of one session do not undo each other.
     """
-    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    _write_typed(drafts, st.session_state.get(_SHOWN, {}))
+
+
+def _write_typed(drafts: DraftStore, shown: dict[str, list[Any]]) -> None:
     for key, line in shown.items():
         owner, signature, name, last = line
         if key in st.session_state and (now := _plain(held(key))) != last:
@@ -92,8 +99,7 @@ def carry_over(drafts: DraftStore, owner: str, about: str) -> None:
 
 def owners_before() -> dict[str, str]:
     """Return whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
-    owners: dict[str, str] = st.session_state.get(_OWNERS, {})
-    return owners
+    return {owner: signature for owner, signature, *_ in st.session_state.get(_BEFORE, {}).values()}
 
 
 class KeptInputs:
@@ -109,7 +115,7 @@ class KeptInputs:
     def __init__(self, drafts: DraftStore, owner: str, *about: str) -> None:
         self._drafts = drafts
         self._owner = slug(owner)
-        self._signature = signature = "".join(about) if len(about) < _SEVERAL else digest(*about)
+        self._signature = signature = _signature_of(about)
         # A tab that goes from one session to another draws other inputs there: else the browser would hold on to
         # what stands in those of the same name.
         changes = st.session_state.get(_CHANGES, 0)
@@ -117,7 +123,7 @@ class KeptInputs:
         self._is_another = owners_before().get(self._owner, signature) != signature
         _adopt(drafts, self._owner, signature, about)
         self._begun: set[str] = set()
-        self._before: list[str] | None = st.session_state.get(_DRAWN)
+        self._before: dict[str, list[Any]] | None = st.session_state.get(_BEFORE)
 
     @property
     def owner(self) -> str:
@@ -184,13 +190,14 @@ class KeptInputs:
         left = {name: value for name, value in kept.items() if not is_gone(name)}
         _save(self._drafts, self._owner, self._signature, left)
         shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
-        drawn: list[str] = st.session_state.setdefault(_DRAWN, [])
-        gone = {key for key in (*shown, *drawn) if key.endswith(end) and is_gone(key.removesuffix(end))}
-        for key in gone & shown.keys():
-            del shown[key]
-        drawn[:] = [key for key in drawn if key not in gone]
+        self._before = st.session_state.setdefault(_BEFORE, {})
+        gone = {
+            key for key in (*shown, *self._before) if key.endswith(end) and is_gone(key.removesuffix(end))
+        }
+        for key in gone:
+            shown.pop(key, None)
+            self._before.pop(key, None)
         self._begun -= gone
-        self._before = drawn
 
     def forget(self) -> None:
         """Drop everything that was typed, so that each input begins anew; only in a callback."""
@@ -211,6 +218,23 @@ class KeptInputs:
         return not self._is_another and (was_drawn or key in st.session_state.get(_SHOWN, {}))
 
 
+def inputs_of_request(drafts: DraftStore, key: str, *asked: str) -> KeptInputs:
+    """Return the inputs of a request: after an undo another one may have its key, and what was typed for each is there whenever it waits.
+
+    Args:
+        drafts: Where values are kept.
+        key: The request's key.
+        asked: What is asked for.
+    """
+    name, earlier = f"{key} {digest(*asked)}", slug(key)
+    if earlier in drafts:  # as an earlier version kept what was typed for the request that had the key last
+        _adopt(drafts, earlier, _signature_of(asked), asked)
+        if values := _load(drafts, earlier, _signature_of(asked)):
+            _save(drafts, slug(name), "", values)
+            del drafts[earlier]
+    return KeptInputs(drafts, name)
+
+
 class UntouchedInputs(KeptInputs):
     """Inputs that nobody has touched."""
 
@@ -220,6 +244,10 @@ class UntouchedInputs(KeptInputs):
     @override
     def value(self, name: str, initial: JsonValue = None) -> Any:
         return initial
+
+
+def _signature_of(about: tuple[str, ...]) -> str:
+    return "".join(about) if len(about) < _SEVERAL else digest(*about)
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from simulator.base.json_differences import ABSENT
 SEEN_KEY = "acknowledged"
 _SET = "set_inputs"
 _COUNT = "set_count"
+_WHOLE = "drawn_whole"
 
 
 @dataclass
@@ -69,6 +70,11 @@ def hold(key: str) -> None:
         set_input(key, held(key))
 
 
+def begin_run() -> bool:
+    """Return whether the run before drew all of its inputs; call it once, before any input is drawn."""
+    return bool(st.session_state.pop(_WHOLE, False))
+
+
 def acknowledge() -> None:
     """Draw the input that brings the count back; call it once, after all other inputs."""
     seen, known = _seen(), _known()
@@ -77,6 +83,7 @@ def acknowledge() -> None:
         if not known[key].before:
             del known[key]
     st.session_state[SEEN_KEY] = str(_count())
+    st.session_state[_WHOLE] = True
     with st.container(key="unseen"):
         st.text_input("Page changes received", key=SEEN_KEY, label_visibility="collapsed")
 

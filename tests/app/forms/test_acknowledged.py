@@ -161,10 +161,16 @@ def _kept_page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP03
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.forms.widget_store import KeptInputs, gather, keep_typed  # noqa: PLC0415 - as above
+    from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
 
     gather(drafts)
-    if stops and stops.pop():
+    if "begun" in stops:
+        stops.clear()
         st.rerun()
+    st.checkbox("Other", key=KeptInputs(drafts, "another").widget("other", initial=False))
+    if "drawn in part" in stops:
+        stops.clear()
+        st.stop()
     kept = KeptInputs(drafts, "the owner", about[0])
     if about[1]:
         st.text_input("Text", key=kept.widget("text", "first"))
@@ -173,6 +179,7 @@ def _kept_page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP03
     st.button(
         "Upper", key="upper", on_click=lambda: kept.put("text", str(kept.value("text", "first")).upper())
     )
+    acknowledge()
 
 
 class Page:
@@ -181,7 +188,7 @@ class Page:
     def __init__(self, drafts: UnsentTexts | None = None) -> None:
         self.drafts = drafts if drafts is not None else UnsentTexts()
         self.about: list[Any] = ["one", True]
-        self.stops: list[bool] = []
+        self.stops: list[str] = []
         given_ = {"drafts": self.drafts, "about": self.about, "stops": self.stops}
         self.tab = AppTest.from_function(_kept_page, kwargs=given_, default_timeout=60).run()
 
@@ -223,9 +230,20 @@ def test_inputs_of_a_run_that_ended_early_are_not_taken_for_anothers() -> None:
     """Where a run ended before any input was drawn, the next one still knows whose text stands in the input."""
     page = Page().type("mine")
     page.about[:] = ["two", True]
-    page.stops[:] = [True]
+    page.stops[:] = ["begun"]
     page.tab.run()
-    assert page.tab.text_input[0].value == "first"
+    assert page.text == "first"
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_what_was_typed_while_a_run_was_cut_off_is_kept(*, drawn: bool) -> None:
+    """A browser still shows the inputs that the run has not reached: the next one keeps their texts, also where it draws them no more, as after an undo."""
+    page = Page().type("mine")
+    page.stops[:] = ["drawn in part"]
+    page.tab.run()
+    page.tab.session_state[f"text_{slug('the owner')}"] = "typed since"
+    page.change("one", drawn=drawn)
+    assert page.change("one").text == "typed since"
 
 
 @pytest.mark.long

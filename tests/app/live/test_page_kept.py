@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from app.decision.decision_panel import decision_panel
-from app.forms.widget_store import KeptInputs
+from app.forms.widget_store import KeptInputs, slug
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import Registry, registry
 from app.live.reopened_sessions import NotReopenedError, reopened
@@ -275,18 +275,21 @@ def test_what_is_typed_in_one_session_never_stands_in_another(
 def test_what_was_kept_by_an_older_studio_is_shown(
     session_id: str, store: JournalStore, with_id: Any
 ) -> None:
-    """It named the session in what it kept; a text that names another session is not this one's, and one that is none does no harm."""
+    """It named the session in what it kept under the call's key; a text that names another session is not this one's, and one that is none does no harm."""
+    (request,) = live_of(session_id).simulation.view().pending
+    owner = slug(request.key)
     registry().close(session_id)
-    kept = {name: json.loads(text)["values"] for name, text in _stored(store, session_id).items()}
-    (owner,) = [name for name, texts in kept.items() if TYPED in texts.values()]
+    store.put_drafts(session_id, dict.fromkeys(_stored(store, session_id)))
     values = {"response": OTHER, "offered": "before"}
     call = "find_order", canonical({"order_id": "A-1001"})
     store.put_drafts(session_id, {owner: json.dumps({"of": with_id((session_id, *call)), "values": values})})
     tab = Tab(session_id)
     assert tab.typed("response_") == OTHER
     tab.type("response_", TYPED)
-    assert with_id((session_id, *call)) not in _stored(store, session_id)[owner]
+    assert owner not in _stored(store, session_id)
+    assert TYPED in _typed(store, session_id)
     registry().close(session_id)
+    store.put_drafts(session_id, dict.fromkeys(_stored(store, session_id)))
     store.put_drafts(session_id, {owner: json.dumps({"of": with_id(("another", *call)), "values": values})})
     assert Tab(session_id).typed("response_") not in {OTHER, TYPED}
     for none in ("{", "[]", '{"of": [1], "values": {}}', '{"of": "", "values": []}', "[" * 10_000):

@@ -18,7 +18,7 @@ from app.session.header_panel import header
 from app.session.step_labels import another_way_from, step_words, taken_back
 from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.runtime import Simulation
-from simulator.seats.answers import ToolAnswer, raised
+from simulator.seats.answers import ModelAnswer, ToolAnswer, raised
 from simulator.session.commands import GoOn, Redo
 from simulator.session.history import ToolError
 from tests.app.desk_sessions import taken_in
@@ -167,6 +167,21 @@ def test_the_answer_that_is_corrected_is_in_the_editor(session: Simulation, give
     assert isinstance(before, ToolAnswered)
     assert again is not before
     assert (again.outcome, again.effects) == (before.outcome, before.effects)
+
+
+def test_what_was_typed_for_a_call_is_there_whenever_it_waits(session: Simulation) -> None:
+    """Also after another call had its id, as where the agent's turn was taken back and another one made in its place."""
+    tab = Tab(session.session.session_id).type("response_", '{"status": "B"}')
+    first = session.journal.head
+    session.move_head(another_way_from(session.session.history[-1], session.journal) - 1, wait=PATIENCE)
+    session.set_player("agent", "person", wait=PATIENCE)
+    turn = ModelAnswer(parts=({"function_call": {"name": "find", "args": {"order_id": "C"}}},))
+    session.answer(session.pending[0], turn, wait=PATIENCE)
+    tab.run().type("response_", '{"status": "C"}')
+    second = session.journal.head
+    for tip, typed in ((first, "B"), (second, "C")):
+        session.move_head(tip, wait=PATIENCE)
+        assert tab.run().typed("response_") == f'{{"status": "{typed}"}}'
 
 
 def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
