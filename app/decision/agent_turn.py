@@ -15,6 +15,7 @@ from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.schema.schema_checks import misfit_calls
+from simulator.facts import ModelAnswered
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
@@ -125,7 +126,7 @@ class TurnInputs:
     @property
     def proposed(self) -> tuple[JsonObject, ...]:
         """The parts that the agent's own model proposed; of a stream, those that are whole."""
-        return proposed_parts(self.request)
+        return whole_parts(self.request.proposal or ())
 
     @property
     def begun_with(self) -> tuple[JsonObject, ...]:
@@ -134,6 +135,11 @@ class TurnInputs:
         if isinstance(held, list):
             return tuple(part for part in held if isinstance(part, dict))
         return self.proposed if self.is_editing else ()
+
+    def holds(self, parts: Sequence[JsonObject]) -> bool:
+        """Return whether the turn began with these parts, or is the text that they are."""
+        text = _text_of(parts)
+        return [*self.begun_with] == [*parts] or bool(text and self.kept.value("say") == text)
 
     @property
     def is_editing(self) -> bool:
@@ -201,14 +207,24 @@ class TurnInputs:
         self.kept.put("before", _text_of(parts))
 
 
-def proposed_parts(request: ModelRequest) -> tuple[JsonObject, ...]:
-    """Return the parts that a held model proposed; of a stream, those that are whole."""
+def whole_parts(responses: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return the parts of a model's responses; of a stream, those that are whole."""
     parts: list[JsonObject] = []
-    for response in request.proposal or ():
+    for response in responses:
         content = response.get("content")
         held = content.get("parts") if isinstance(content, dict) and not response.get("partial") else None
         parts += [part for part in held or () if isinstance(part, dict)] if isinstance(held, list) else []
     return tuple(parts)
+
+
+def parts_before(answered: ModelAnswered) -> tuple[JsonObject, ...]:
+    """Return the parts of a turn that was made before; its calls get new ids."""
+    return tuple(
+        {**part, "function_call": {"name": call.get("name"), "args": call.get("args") or {}}}
+        if isinstance(call := part.get("function_call"), dict)
+        else part
+        for part in whole_parts(answered.responses)
+    )
 
 
 def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:

@@ -9,7 +9,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.decision.adk_words import quotes
-from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.agent_turn import TRANSFER, TurnInputs, parts_before
 from app.decision.call_arguments import CallArguments
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.golden_candidate import ANOTHER_WAY, HERE
@@ -67,7 +67,7 @@ def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) ->
         )
         st.code(literal(request.failure), language=None, wrap_lines=True)
     with place():
-        golden = _golden(inputs, around)
+        golden = _golden(inputs, around) or _before(inputs, around)
     if held and request.failure is None and not inputs.kept.value("writing", initial=False):
         return _proposal(inputs, around) or golden
     return _own_turn(inputs, around, held=held) or golden
@@ -97,6 +97,22 @@ def _golden(inputs: TurnInputs, around: Surroundings) -> AnswerRequest | None:
         return None
     answer = ModelAnswer(parts=found.parts, by=BY_SCRIPT)  # as if its script had played this line
     return AnswerRequest(key=inputs.request.key, answer=answer)
+
+
+def _before(inputs: TurnInputs, around: Surroundings) -> AnswerRequest | None:
+    """Draw what a person wrote here before they went back, as to correct a response; return it where it is to be sent as it is."""
+    answered = around.before.get(inputs.request.key)
+    parts = parts_before(answered) if answered is not None else ()
+    if not parts or inputs.holds(parts):
+        return None
+    used = golden_step(
+        inputs.kept,
+        "What you sent here before",
+        lambda: draw_parts(parts, inputs.kept.key("before_step")),
+        edit=lambda: inputs.edit(parts),
+        of="before",
+    )
+    return _answer(inputs, parts, "written") if used and not _is_held_up(inputs, parts) else None
 
 
 def _last_message(inputs: TurnInputs) -> None:

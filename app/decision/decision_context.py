@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.branches.branch_tree import written_before
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import Outcome
+from simulator.facts import ModelAnswered, Outcome
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import Seats
 
@@ -25,7 +26,8 @@ class Surroundings(NamedTuple):
 
     `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
     the session began with, where it began with one, and `tools` are those of the agent
-    whose calls wait, where one is known and nobody else's wait.
+    whose calls wait, where one is known and nobody else's wait. `before` is what a person wrote for an agent's turn that waits before they went back,
+    by the request's key.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
@@ -36,6 +38,7 @@ class Surroundings(NamedTuple):
     without_model: Mapping[str, str] = MappingProxyType({})
     golden: NextLines | None = None
     tools: frozenset[str] = frozenset()
+    before: Mapping[str, ModelAnswered] = MappingProxyType({})
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -55,6 +58,8 @@ def surroundings(
     environment = simulation.environment
     now = environment.now
     callers = {each.agent for each in view.pending if isinstance(each, ToolRequest)}
+    turns = [each.key for each in view.pending if isinstance(each, ModelRequest)]
+    written = {key: written_before(simulation.journal, key) for key in turns}
     last = simulation.model_view() if golden is not None and callers else None
     return Surroundings(
         settings=now.settings,
@@ -62,9 +67,10 @@ def surroundings(
         seats=view.session.seats,
         rules=view.session.rules,
         environment=environment,
-        without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
+        without_model=without_model() if turns else {},
         golden=golden,
         tools=frozenset(tool.name for tool in last.tools)
         if last is not None and callers == {last.agent}
         else frozenset(),
+        before={key: fact for key, fact in written.items() if fact is not None},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -24,7 +24,10 @@ from simulator.session.model import OpenCall
 if TYPE_CHECKING:
     from simulator.scripts.next_lines import NextLines
 
-_NOTHING = "The golden has nothing more here."
+_TITLES: dict[str, tuple[str, str, Literal["violet", "gray"]]] = {
+    "golden": ("Golden", ":material/flag:", "violet"),
+    "before": ("Before", ":material/history:", "gray"),
+}
 
 
 def golden_step(
@@ -35,36 +38,34 @@ def golden_step(
     use: Callable[[], None] | None = None,
     edit: Callable[[], None] | None = None,
     uses: bool = True,
+    of: Literal["golden", "before"] = "golden",
 ) -> bool:
     """Draw a step of the golden; True where it is to be used as it is.
 
     `use` is what a click on "Use" does first, and `edit` puts the step into the inputs; None where it cannot stand there.
-    `uses` says whether it fits, so that it can be used as it is.
+    `uses` says whether it fits, so that it can be used as it is, and `of` whose step it is.
     """
-    with st.container(border=True, gap="xsmall", key="golden_step"):
+    title, icon, color = _TITLES[of]
+    with st.container(border=True, gap="xsmall", key=f"{of}_step"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.badge("Golden", icon=":material/flag:", color="violet")
+            st.badge(title, icon=icon, color=color)
             st.caption(words, width="content")
             st.space("stretch")
-            key, words_of_use = kept.key("golden_use"), "Sends the golden's step as it is"
+            key, words_of_use = kept.key(f"{of}_use"), "Sends this step as it is"
             used = uses and st.button(
                 "Use", key=key, icon=":material/check:", help=words_of_use, on_click=use
             )
             if edit is not None:
-                _edit_button(kept, edit)
+                st.button(
+                    "Edit",
+                    key=kept.key(f"{of}_edit"),
+                    type="tertiary",
+                    icon=":material/edit:",
+                    help="Puts this step into the editor",
+                    on_click=edit,
+                )
         draw()
     return used
-
-
-def _edit_button(kept: KeptInputs, edit: Callable[[], None]) -> None:
-    st.button(
-        "Edit",
-        key=kept.key("golden_edit"),
-        type="tertiary",
-        icon=":material/edit:",
-        help="Puts the golden's step into the editor",
-        on_click=edit,
-    )
 
 
 def golden_response(inputs: ToolInputs, golden: NextLines | None) -> bool:

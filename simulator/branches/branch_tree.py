@@ -31,6 +31,7 @@ from simulator.session import HistoryEntry, SessionFold
 BY_ITSELF = (ToolProposed, ModelProposed, UserProposed, ConnectionsAnalysed)
 """What is appended where nobody does anything, so that it begins no other way."""
 
+_WRITTEN = ("written", "edited")
 _SET_AT_THE_START = (SeatChanged, RulesChanged, EnvironmentFact)
 
 NodeKind: TypeAlias = Literal["start", "fork", "tip", "place"]
@@ -279,6 +280,19 @@ def _counts(fact: Fact) -> bool:
     if isinstance(fact, TurnEnded):
         return fact.stopped or fact.error is not None
     return not isinstance(fact, (*BY_ITSELF, CallStarted))
+
+
+def written_before(journal: Journal, key: str) -> ModelAnswered | None:
+    """Return what somebody wrote last at an agent's seat for a request of the last turn, on a branch that was left; None where nobody did."""
+    start = next((number for number, fact in journal.backwards() if isinstance(fact, TurnStarted)), ROOT)
+    for number in reversed(range(start + 1, len(journal))):
+        match journal.fact(number):
+            case ModelAnswered(key=its) as fact if its == key and fact.provenance.source in _WRITTEN:
+                if any(above == start for above, _ in journal.backwards(number)):
+                    return fact
+            case _:
+                pass
+    return None
 
 
 # ---------------------------------------------------------------- the answer that ended a turn

@@ -184,6 +184,35 @@ def test_what_was_typed_for_a_call_is_there_whenever_it_waits(session: Simulatio
         assert tab.run().typed("response_") == f'{{"status": "{typed}"}}'
 
 
+def test_what_was_written_after_a_corrected_answer_is_offered_again() -> None:
+    """At the agent's seat, to send or to edit; what was typed for a later call is in its editor. It is gone from a turn with another message."""
+    simulation = opened(agent_of(tools=[find]), agents="person")
+    taken_in(simulation)
+    simulation.query(QUERY, wait=PATIENCE)
+    for order_id in "AB":
+        made = ModelAnswer(parts=({"function_call": {"name": "find", "args": {"order_id": order_id}}},))
+        simulation.answer(simulation.pending[0], made, wait=PATIENCE)
+        tab = Tab(simulation.session.session_id).type("response_", f'{{"status": "{order_id}"}}')
+        tab.click(tab.key("accept_"))
+    tab.type("say_", "Both are found.").click(tab.key("accept_"))
+    assert not simulation.pending
+    (place, _) = [n for n, entry in enumerate(simulation.session.history) if entry.type == "tool_output"]
+    tab.unfold(f"step_{place}").click(f"another_way_{place}")
+    tab.type("response_", '{"status": "lost"}').click(tab.key("accept_"))
+    assert '"order_id": "B"' in tab.literal
+    tab.click(tab.key("before_use_"))
+    assert tab.typed("response_") == '{"status": "B"}'
+    tab.click(tab.key("accept_"))
+    assert "Both are found." in tab.literal
+    tab.click(tab.key("before_edit_"))
+    assert tab.typed("say_") == "Both are found."
+    assert not tab.keys("before_use_")
+    (asked,) = [entry.fact for entry in simulation.session.history if entry.type == "user_query"]
+    simulation.move_head(simulation.journal.parent(asked), wait=PATIENCE)
+    simulation.query("Good morning", wait=PATIENCE)
+    assert not tab.run().keys("before_use_")
+
+
 def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
     session: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
