@@ -100,7 +100,8 @@ def say_unready(
 def _json(inputs: ToolInputs, *, tried: bool) -> None:
     """Draw the editor, and above it what is wrong with it; leaving it, or Ctrl with Enter, draws the page anew."""
     with json_line("JSON"):
-        say_unready(inputs.outcome, always=True, tried=tried, say=problem_line)
+        is_begun = inputs.style == "Both" and inputs.form.shows_text and inputs.form.is_being_added
+        say_unready(inputs.outcome, always=not is_begun, tried=tried, say=problem_line)
     editor(inputs.kept, "response", "Response (JSON)", inputs.draft_text, fewest=7, bare=True, live=True)
 
 
@@ -113,7 +114,7 @@ def _form(inputs: ToolInputs, *, tried: bool) -> None:
         st.caption("No fields yet.")
     else:
         inputs.form.draw(
-            tried=tried or inputs.form.is_last or bool(inputs.kept.value("fields_tried")),
+            tried=tried or bool(inputs.kept.value("fields_tried")),
             misfits=inputs.misfits(),
             live=True,
             on_remove=inputs.remove_field if objects else None,

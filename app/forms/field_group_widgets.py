@@ -447,10 +447,16 @@ class ArrayField(Field):
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
         rows = self._rows(form.kept, at.name, seed)
         kinds = self._kinds(form.kept, at.name, rows)
-        found = [
-            form.read(self.item, value, InputPlace(f"{at.name}:{row}", (*at.path, number), kinds=kinds))
-            for number, (row, value) in enumerate(rows)
-        ]
+        found, first = list[Any](), len(self._first(seed))
+        for number, (row, begun) in enumerate(rows):
+            before = len(form.problems)
+            inside = InputPlace(f"{at.name}:{row}", (*at.path, number), kinds=kinds)
+            found.append(value := form.read(self.item, begun, inside))
+            cells = [*value.values()] if isinstance(value, dict) else [value]
+            if row >= first and not any(cell is not ABSENT and cell for cell in cells):
+                form.problems[before:] = [
+                    one.model_copy(update={"is_new": one.is_missing}) for one in form.problems[before:]
+                ]
         return [value for value in found if value is not ABSENT]
 
     # ------------------------------------------------------------ what no schema names

@@ -14,11 +14,12 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class FieldProblem(Value):
-    """What is wrong with one field; `path` leads to it from the form's value. Where it `is_missing`, nothing was typed yet."""
+    """What is wrong with one field; `path` leads to it from the form's value. Where it `is_missing`, nothing was typed yet; where it `is_new`, in its whole row, which was added."""
 
     path: Path
     message: str
     is_missing: bool = False
+    is_new: bool = False
 
 
 _MOST_NAMED = 4

@@ -125,7 +125,8 @@ class SchemaForm:
         """Draw the form.
 
         Args:
-            tried: Somebody wanted to send it, so that empty inputs are named too. What was typed and cannot be read is always named.
+            tried: Somebody wanted to send it, so that empty inputs are named too; so they are beside a text that was filled in from
+                here, but for those of a row that was just added. What was typed and cannot be read is always named.
             misfits: Where the value breaks its schema: each is said at its field.
             live: Draw the page anew with each input that is left.
             marks: Where the value of a field comes from.
@@ -133,7 +134,7 @@ class SchemaForm:
             reading: What the inputs say, where that was read already.
         """
         problems = (reading or self.reading()).problems
-        wrong = [problem for problem in problems if tried or not problem.is_missing]
+        wrong = [one for one in problems if tried or not (one.is_new if self.is_last else one.is_missing)]
         notes = _by_path(wrong, misfits)
         label = "Kind of value" if isinstance(self._field, UnionField) else "Value"
         form = FormInputs(self.kept, notes, live=live, marks=marks, on_remove=on_remove)
@@ -141,6 +142,12 @@ class SchemaForm:
         field = self._field
         if isinstance(field, ObjectField) and not field.members and field.others is None:
             st.caption("No fields to fill in.")
+
+    @property
+    def is_being_added(self) -> bool:
+        """Whether all that cannot be read is in rows that were just added."""
+        problems = self.reading().problems
+        return bool(problems) and all(one.is_new for one in problems)
 
     @property
     def is_last(self) -> bool:

@@ -223,6 +223,23 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         assert answers(simulation)[0].outcome == Returned(value=value)
 
 
+@pytest.mark.parametrize("style", ["Form", "Both"])
+def test_a_row_that_was_added_is_named_once_something_is_typed_in_it_or_it_is_sent(style: str) -> None:
+    """Its other cells are, as an empty cell of the first row is at once."""
+    with asked_for(call("payments", claim_id="C-1"), tools=[payments]) as simulation:
+        page = Deciding(simulation).choose("style_", style)
+        words, whole = "enter a text, a number or JSON", "The form is incomplete"
+        shown = page.press("form:response:add").shown()
+        assert (words in shown, whole in shown) == (False, False)
+        page.type("json:form:response:1.amount", "5").run()
+        assert page.shown().count(words) == 1
+        page.type("json:form:response:1.amount", "").run()
+        assert words not in page.shown()
+        assert page.press("accept_").shown().count(words) == 2
+        page.type("json:form:response:1.amount", "5").type("json:form:response:1.date", "x").press("accept_")
+        assert len(answers(simulation)) == 1
+
+
 def pack(lines: list[dict[str, Any]]) -> None:
     """Pack lines of an order."""
 
