@@ -34,6 +34,7 @@ NOT_DRAWING = {
     "app/forms/widget_sync.py": "tells what Streamlit's browser side has seen of that",
     "app/session/page_fragments.py": "makes Streamlit's fragments",
     "app/session/page_state.py": "owns Streamlit's session state and the page's address",
+    "app/server/browser_choices.py": "reads the cookie of the browser",
     "app/server/closed_tabs.py": "ends the sessions of Streamlit's server",
     "app/server/login.py": "reads Streamlit's options and who is logged in",
     "app/server/login_return.py": "reads Streamlit's secrets",

@@ -15,6 +15,7 @@ from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.value_shapes import Way, filled, objects_in, with_field, without_field
 from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, slug
+from app.server.browser_choices import keep_choice, kept_choice
 from app.session.provenance_labels import CANDIDATE
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
@@ -61,14 +62,20 @@ class ToolInputs:
         request: The call.
         usual: Keeps how a response was written last, for the next call.
         golden: What the golden responds that the session began with; None where it has no response of this tool.
+        first: How a response was written last in this browser, for a session in which none was written yet.
     """
 
     def __init__(
-        self, kept: KeptInputs, request: ToolRequest, usual: KeptInputs, golden: Candidate | None = None
+        self,
+        kept: KeptInputs,
+        request: ToolRequest,
+        usual: KeptInputs,
+        golden: Candidate | None = None,
+        first: str = "",
     ) -> None:
         self.kept = kept
         self.golden = golden
-        self._usual = usual
+        self._usual, self._first = usual, first
         self.request = request
         self._make_form()
 
@@ -167,7 +174,7 @@ class ToolInputs:
     @property
     def style(self) -> Style:
         """How the response is written."""
-        chosen = self.kept.value("style") or self._usual.value("style")
+        chosen = self.kept.value("style") or self._usual.value("style") or self._first
         return next((style for style in self.styles if style == chosen), self.styles[0])
 
     # ------------------------------------------------------------ the draft and the text
@@ -197,9 +204,11 @@ class ToolInputs:
         Returns:
             A text that was no JSON and that the form took the place of; None where there was none.
         """
-        chosen, usual = self.kept.value("style"), self._usual.value("style") or self.styles[0]
+        chosen = self.kept.value("style")
+        usual = self._usual.value("style") or self._first or self.styles[0]
         if chosen in self.styles and chosen not in {"Text", usual}:
             self._usual.put("style", chosen)
+            keep_choice("response_styles", chosen)
         now, held, offered = self.draft_text, self.kept.value("response"), self.kept.value("offered")
         if held in {None, now, offered}:
             if offered != now:
@@ -528,4 +537,5 @@ def tool_inputs(
     """
     kept = inputs_of_request(drafts, request.key, request.tool_name, canonical(request.arguments))
     usual = KeptInputs(drafts, "usual response")
-    return ToolInputs(kept, request, usual, golden_candidate(golden, request, tools))
+    first = "" if usual.value("style") else kept_choice("response_styles")
+    return ToolInputs(kept, request, usual, golden_candidate(golden, request, tools), first)

@@ -9,12 +9,11 @@ from typing import Any
 import streamlit as st
 
 from app.evalsets.cases.case_fields import comment_name
-from app.evalsets.reviewer_names import remember_reviewer, reviewer_names
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import Color, literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.server.owners import COOKIE, is_browser_id
+from app.server.browser_choices import keep_choice, kept_choice, this_browser
 from app.server.viewer_time import viewer_time
 from app.session import page_state
 from app.session.provenance_labels import blank_word
@@ -99,14 +98,12 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
 
 def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
     """Draw the name of who reviews, and return it: it is typed once in a browser, and begins as what was typed last there."""
-    found = str(st.context.cookies.get(COOKIE, ""))
-    browser = digest(found) if is_browser_id(found) else ""
-    known = reviewer_names().get(browser, "")
+    browser, known = this_browser(), kept_choice("reviewers")
     owner = f"reviewer {browser}" if browser else "reviewer"
     widget = KeptInputs(scene.drafts, owner).widget("name", scene.person or known)
     typed = (st.text_input(label, key=widget, on_change="ignore", **how) or "").strip()
-    if browser and typed not in {"", known}:
-        remember_reviewer(browser, typed)
+    if typed not in {"", known}:
+        keep_choice("reviewers", typed)
     return typed
 
 

@@ -11,12 +11,14 @@ import pytest
 import streamlit
 from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel
+from streamlit.runtime.context import StreamlitCookies
 
 from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.ready_answers import preview
 from app.decision.tool_answer import tool_inputs
 from app.forms.safe_labels import literal
 from app.live.live_sessions import UnsentTexts
+from app.server.owners import COOKIE
 from app.session.timeline_view import step_badges
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script
@@ -54,14 +56,22 @@ def test_a_mistake_in_json_is_named_and_nothing_is_moved_sent_or_lost() -> None:
         assert answers(simulation)[0].outcome == Returned(value={"order_id": 3, "total": 1})
 
 
-def test_how_a_response_is_written_is_remembered_for_the_next_call() -> None:
-    """Who writes in the form finds it at the next call; a plain text is for one call only."""
+def test_how_a_response_is_written_is_remembered_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who writes in the form finds it at the next call, and in that browser in the next session; a plain text is for one call only."""
     calls = [call("find_order", order_id=f"A-{number}") for number in range(3)]
     with asked_for(*calls) as simulation:
         page = Deciding(simulation).choose("style_", "Form").press("accept_0")
         assert page.text("style_") == page.refreshed().text("style_") == "Form"
         page.choose("style_", "Text").type("response_text_", "found").press("accept_0")
         assert page.text("style_") == "Form"
+    begun = list[str]()
+    for browser, style in (("a", "Form"), ("b", "Text"), ("a", "Both"), ("b", "JSON"), ("a", "JSON")):
+        monkeypatch.setattr(type(streamlit.context), "cookies", StreamlitCookies({COOKIE: browser * 43}))
+        with asked_for(call("find_order", order_id="A-1")) as simulation:
+            page = Deciding(simulation)
+            begun.append(page.text("style_"))
+            page.choose("style_", style)
+    assert begun == ["Both", "Both", "Form", "Both", "Both"]
 
 
 def touch(word: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - no schema is declared
