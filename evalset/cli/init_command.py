@@ -110,6 +110,7 @@ _PACKAGE = "golden-trace-studio"
 BLANK_ADDRESS = "ADDRESS"
 """Stands in a command that is shown where it is not known from which address CI can install this package."""
 _NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
+_BLANK = f"{_PACKAGE} is not on PyPI yet, so the workflow cannot install it. Run this with an address that pip installs it from in place of {BLANK_ADDRESS}:"
 
 
 class CiFile(NamedTuple):
@@ -278,12 +279,26 @@ def _tell(files: Sequence[CiFile]) -> None:
     )
 
 
+def _with_address(given: argparse.Namespace, *, is_ours: bool) -> str:
+    """Return the command that does the same with a blank for the address; a workflow of ours is overwritten."""
+    usual = {"folder": Path(), "goldens": None, "agents_dir": None, "models": IN_TESTS}
+    said = ((name, getattr(given, name)) for name in usual)
+    options = [
+        word
+        for name, value in said
+        if value != usual[name]
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    again = ["--force"] if is_ours else []
+    return shlex.join(["golden-trace", "init", "ci", *options, "--package", BLANK_ADDRESS, *again])
+
+
 def _set_up(given: argparse.Namespace, _: ProgressLine) -> int:
     given.package = _installed_from() if given.package is None else given.package
     files = _written(given)
     _tell(files)
     if given.package == _PACKAGE:
-        output().write(f"{_NOT_THERE} (and --force if {_WORKFLOW} exists).\n")
+        output().write(f"{_BLANK}\n    {_with_address(given, is_ours=files[0].done != 'left alone')}\n")
     return LEFT_ALONE if any(each.to_add for each in files) else DONE
 
 

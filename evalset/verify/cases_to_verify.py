@@ -160,11 +160,11 @@ def _is_told(case: EvalCase) -> bool:
 
 
 def doctor_command(eval_set: Path, agent: str, agents_dir: Path | None) -> str:
-    """Return the command that examines an eval set with its agents; `FOLDER` stands for a folder that is not known."""
+    """Return the command that examines an eval set, with its agents where their folder is known."""
     given = agents_dir or (Path(agent) if agent and Path(agent).is_dir() else None)
     folder = given or agent_above(eval_set.absolute(), Path(eval_set.absolute().anchor))
-    where = shlex.quote(str(folder)) if folder is not None else "FOLDER"
-    return f"golden-trace doctor {shlex.quote(str(eval_set))} --agents-dir {where}"
+    agents = ["--agents-dir", str(folder)] if folder is not None else []
+    return shlex.join(["golden-trace", "doctor", str(eval_set), *agents])
 
 
 def _chosen(eval_set: Path, chosen: Collection[str]) -> tuple[list[EvalCase], DatasetGoldens | None]:

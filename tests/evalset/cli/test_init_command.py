@@ -194,6 +194,25 @@ def test_what_is_there_stays_and_the_rest_is_told(project: Path, ends: Ends) -> 
     assert ATTRIBUTES.read_text().startswith("*.png binary\n*.review.json -diff\n*.evalset.json text")
 
 
+def test_what_names_the_address_of_this_package_is_a_whole_command(project: Path, ends: Ends) -> None:
+    """With the options that were given, and what to put in place of its blank."""
+    assert project.is_dir()
+    shown = ends(0, "init", "ci", "--goldens", "tests/eval").out.splitlines()
+    assert "in place of ADDRESS" in shown[-2]
+    assert shown[-1].split() == [
+        "golden-trace",
+        "init",
+        "ci",
+        "--goldens",
+        "tests/eval",
+        "--package",
+        "ADDRESS",
+        "--force",
+    ]
+    ends(0, *shown[-1].replace("ADDRESS", "git+https://example.com/studio").split()[1:])
+    assert "git+https://example.com/studio" in WORKFLOW.read_text()
+
+
 def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     """Only our own workflow can be forced.
 
@@ -218,7 +237,7 @@ def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     assert ends(0, "init", "ci").out.count(": unchanged") == 4
     WORKFLOW.write_text("name: mine\n")
     HOOKS.write_text("repos: []\n")
-    ends(1, "init", "ci")
+    assert "--force" not in ends(1, "init", "ci").out
     assert WORKFLOW.read_text() == "name: mine\n"
     ends(1, "init", "ci", "--force")
     assert WORKFLOW.read_text() == before[WORKFLOW]
