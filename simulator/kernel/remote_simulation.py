@@ -27,7 +27,13 @@ from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
 from simulator.runtime.commanding import Commanding, SimulationView, UserView
 from simulator.runtime.errors import ContradictionError, ReplayDivergence, SimulationError
-from simulator.runtime.performing import check_reachable, gives, step_to
+from simulator.runtime.performing import (
+    check_command,
+    check_question,
+    check_reachable,
+    gives,
+    step_to,
+)
 from simulator.runtime.session_engine import AgentBehind
 from simulator.runtime.simulation import Simulation
 from simulator.runtime.turns.undo_targets import redone, undone
@@ -392,6 +398,7 @@ class RemoteSimulation(Commanding):
 
     def look(self, question: Question) -> Any:
         """Return the answer to a question; None where the model's last request is asked and the agent's process does not answer."""
+        check_question(question)
         try:
             found = self._asked("look", {"question": written(question)}, _LOOK_SECONDS)
         except SimulationError:
@@ -458,6 +465,7 @@ class RemoteSimulation(Commanding):
 
     def send(self, command: Command, wait: float | None = None) -> bool:
         """Have the kernel carry a command out, and wait as long as asked; what takes longer goes on there."""
+        check_command(command)
         match command:
             case StopTurn():
                 self._stop(_sent(command, None))

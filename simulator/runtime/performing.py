@@ -83,6 +83,26 @@ class _Known:
 _Does: TypeAlias = Callable[[Engine, Any], Any]
 
 
+def check_command(command: object) -> None:
+    """Check that a value is a command of a session.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if type(command) not in _DOES:
+        raise TypeError(f"expected a command, such as `Query`, not {type(command).__name__}")
+
+
+def check_question(question: object) -> None:
+    """Check that a value is a question about a session.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if type(question) not in _KNOWS:
+        raise TypeError(f"expected a question, such as `KnownWorld`, not {type(question).__name__}")
+
+
 async def perform(engine: Engine, command: Command) -> None:
     """Carry out a command.
 

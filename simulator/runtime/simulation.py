@@ -168,12 +168,14 @@ class Simulation(Commanding):
 
     def look(self, question: Question) -> Any:
         """Return the answer to a question."""
+        performing.check_question(question)
         return self._loop.call(lambda: performing.look(self._engine, question))
 
     # ------------------------------------------------------------ commands
 
     def send(self, command: Command, wait: float | None = None) -> bool:
         """Carry a command out, and wait for rest where it is one after which the agent goes on. True if it came to rest."""
+        performing.check_command(command)
 
         async def both() -> bool:  # in one, as each crossing to the loop's thread costs time
             if self._closed:

@@ -12,6 +12,7 @@ import pytest
 
 import evalset
 from simulator import Simulation, demo_agent, earlier_data
+from simulator.session.commands import Undo
 from tests.conformance.surface import MODULES, NAMES, Given, public_lines
 from tests.simulator.base.rows import for_each
 
@@ -56,6 +57,9 @@ ODD: Any = ["one"]
 MISUSED: tuple[tuple[str, Callable[[Any], object]], ...] = (
     ("int", lambda sim: sim.answer(5, {})),
     ("tuple", lambda sim: sim.run_real(sim.pending)),
+    ("int", lambda sim: sim.send(5)),
+    ("int", lambda sim: sim.look(5)),
+    ("Undo", lambda sim: sim.look(Undo())),
     ("list", lambda sim: Simulation.open(sim.config, earlier=ODD)),
     ("SimulatedAgentConfig", lambda sim: evalset.write_golden_trace(sim.config)),
     ("SimulationSession", lambda sim: evalset.write_golden_trace(sim.session)),

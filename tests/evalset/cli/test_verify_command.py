@@ -203,17 +203,19 @@ def test_what_cannot_be_done_ends_with_2(
     assert words in ends(2, "verify", *given, "--agents-dir", agents(tmp_path)).err
 
 
+@pytest.mark.parametrize("option", [(), ("--agent",)])
 @pytest.mark.parametrize("named", ["desk", "agents/desk", "nobody"])
 def test_an_agent_without_a_set_is_answered_with_the_commands_for_its_sets(
-    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
+    named: str, option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
     """Those in its folder, then those of its project; where there are none, that is said."""
     monkeypatch.chdir(tmp_path)
-    assert "*.evalset.json" in ends(2, "verify", named).err
+    assert "*.evalset.json" in ends(2, "verify", *option, named).err
     for path in ("agents/desk/one.evalset.json", "tests/eval/evalsets/two.evalset.json"):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text("{}")
-    told = re.findall(r"`golden-trace verify (\S+)`", ends(2, "verify", named).err)
+    with_agent = f" --agent {named}" if option else ""
+    told = re.findall(rf"`golden-trace verify (\S+){with_agent}`", ends(2, "verify", *option, named).err)
     assert [Path(each).name for each in told] == ["one.evalset.json", "two.evalset.json"]
     assert all(Path(each).is_file() for each in told)
 
