@@ -15,6 +15,7 @@ from app.session.page_fragments import fragment
 from app.session.timeline_view import blocks, tool_names
 from evalset.editing.case_history import case_history, tells_agents
 from evalset.editing.case_parts import Case, field
+from evalset.editing.set_work import EditedCase
 from simulator.base.json_differences import differing
 from simulator.branches.branch_comparison import ComparedRow, compared
 
@@ -43,7 +44,7 @@ def compared_cases(scene: SetContext, key: str, other: str) -> OpenCase | None:
     if left == right:
         st.info("Both sides are the same case. Choose another one.", icon=":material/compare_arrows:")
         return None
-    fragment(_differences)(scene.work.case(left), scene.work.case(right))
+    fragment(_differences)(scene.work.held(left), scene.work.held(right))
     return None
 
 
@@ -59,10 +60,16 @@ def _chosen(scene: SetContext, side: str, key: str) -> str:
     )
 
 
-def _differences(left: Case, right: Case) -> None:
+def _differences(one: EditedCase, other: EditedCase) -> None:
     """Draw the steps, and then what a case has apart from its turns."""
+    left, right = one.case, other.case
     with_agents = tells_agents(left) and tells_agents(right)
-    ours, theirs = (case_history(case, with_agents=with_agents) for case in (left, right))
+    # Where a text was said is known of both or of neither: else equal cases would differ.
+    is_known = one.recorded is not None and other.recorded is not None
+    ours, theirs = (
+        case_history(held.case, held.recorded if is_known else None, with_agents=with_agents)
+        for held in (one, other)
+    )
     rows = compared(ours, theirs, shared=0)
     words = count_words(sum(row.kind != "same" for row in rows))
     st.caption(f"{words[0].upper()}{words[1:]}.")

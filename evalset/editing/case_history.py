@@ -16,6 +16,7 @@ from evalset.editing.case_parts import (
     calls_of,
     field,
     listed,
+    paired,
     steps_of,
     text_of,
     turns_of,
@@ -35,9 +36,10 @@ from simulator.session.history import (
 )
 
 
-def case_history(case: Case, *, with_agents: bool) -> tuple[HistoryEntry, ...]:
+def case_history(case: Case, recorded: RecordedCase | None, *, with_agents: bool) -> tuple[HistoryEntry, ...]:
     """Return what happens in a case, in order; `with_agents` says whose calls and texts they are, where the case tells."""
-    steps = [step for turn in range(len(turns_of(case))) for step in steps_of(case, turn)]
+    turns = range(len(turns_of(case)))
+    steps = [step for turn in turns for _, _, step in steps_as_said(case, recorded, turn)]
     return tuple(_entry(step, step.author if with_agents else "") for step in steps)
 
 
@@ -68,8 +70,14 @@ def _entry(step: CaseStep, agent: str) -> HistoryEntry:
 def _answer(step: CaseStep, response: Any) -> ToolOutput | ToolError:
     if not is_error(response):
         return ToolOutput(turn=step.turn, call_id=_call_id(step), result=response)
-    said = canonical(response)
-    return ToolError(turn=step.turn, call_id=_call_id(step), error_type="Response", error_message=said)
+    told = response if isinstance(response, dict) else {}
+    is_plain = told.keys() == {"error_code", "error_message"}
+    return ToolError(
+        turn=step.turn,
+        call_id=_call_id(step),
+        error_type=str(told.get("error_code", "error")),
+        error_message=str(told["error_message"]) if is_plain else canonical(response),
+    )
 
 
 def _call_id(step: CaseStep) -> str:
@@ -102,11 +110,12 @@ def step_notes(case: Case, recorded: RecordedCase | None, number: int) -> Mappin
     turn = recorded.turns[number]
     found: dict[Where, StepNote] = {}
     before = _said_before(turn)
+    late = _late(steps_of(case, number), turn)
     for seen in (each for each in calls_of(case, number) if each.answers):
         where, name = seen.answers[-1].where, seen.call.name
         if _among(seen, turn.rejected):
             found[where] = StepNote("rejected", f"The user rejected the call of {name}.")
-        elif _among(seen, [call for call in turn.calls if call.later is not None]):
+        elif seen in late:
             ended = f"the agent had ended the turn with: {before}" if before else "the turn had ended."
             found[where] = StepNote("late", f"The result of {name} came in a later message, after {ended}")
             before = ""
@@ -129,18 +138,31 @@ def steps_as_said(
 
 
 def _before(steps: Sequence[CaseStep], turn: RecordedTurn) -> dict[int, int]:
-    """Return before which call each listed text was said, as places among the steps; nothing where others were made than are recorded."""
+    """Return before which call or late result each listed text was said, as places among the steps; nothing where others were made than are recorded."""
     texts = [place for place, step in enumerate(steps) if "intermediate_responses" in step.where]
     calls = [place for place, step in enumerate(steps) if step.kind == "call"]
+    late = [steps.index(seen.answers[-1]) for seen in _late(steps, turn)]
     made, before = 0, dict[int, int]()
-    for response in (each for model in turn.models if not model.within for each in model.responses):
-        parts = [] if field(response, "partial") else listed(field(response, "content"), "parts")
-        text = text_of([part for part in parts if not field(part, "thought")])
-        said = [place for place in texts if place not in before and text_of(steps[place].value) == text]
-        if text and made < len(calls):
-            before.update(dict.fromkeys(said[:1], calls[made]))
-        made += sum(field(part, "function_call") is not None for part in parts)
+    for model in (each for each in turn.models if not each.within):
+        for response in model.responses:
+            parts = [] if field(response, "partial") else listed(field(response, "content"), "parts")
+            text = text_of([part for part in parts if not field(part, "thought")])
+            said = [place for place in texts if place not in before and text_of(steps[place].value) == text]
+            following = (late if model.put_off and late else calls[made:])[:1]
+            if text and following:
+                before.update(dict.fromkeys(said[:1], following[0]))
+            made += sum(field(part, "function_call") is not None for part in parts)
+        late = late[model.put_off :]
     return before if made == len(calls) else {}
+
+
+def _late(steps: Sequence[CaseStep], turn: RecordedTurn) -> list[CallSeen]:
+    """Return the calls whose results came in a later message."""
+    calls = paired(
+        [step for step in steps if step.kind == "call"], [step for step in steps if step.kind == "response"]
+    )
+    later = [call for call in turn.calls if call.later is not None]
+    return [seen for seen in calls if seen.answers and _among(seen, later)]
 
 
 def _among(seen: CallSeen, calls: Iterable[RecordedCall | RejectedCall]) -> bool:

@@ -241,7 +241,7 @@ def test_two_cases_stand_side_by_side(path: Path) -> None:
     held = json.loads(path.read_text())
     data = held["eval_cases"][1]["conversation"][0]["intermediate_data"]
     data["tool_responses"][0]["response"]["status"] = HOSTILE
-    data["tool_responses"][1]["response"] = {"status": "error", "message": "no track"}
+    data["tool_responses"][1]["response"] = {"error_code": 503, "error_message": "no track"}
     del data["intermediate_responses"]
     held["eval_cases"][1]["final_session_state"]["seen"] = ["B-2"]
     path.write_text(json.dumps(held))
@@ -255,6 +255,7 @@ def test_two_cases_stand_side_by_side(path: Path) -> None:
         0,
     ]
     assert ":material/error:" in [each.icon for each in tab.app.expander]
+    assert tab.steps_marked(" failed \u00b7 503") == 1  # as in the timeline of a session
     tab.app.session_state[tab.keys("same_rows_")[0]] = True
     assert tab.run().keys("compared_left_same_")
     assert tab.live_marks() == []

@@ -37,6 +37,7 @@ from evalset.editing.case_edits import (
     SplitCase,
     words_of,
 )
+from evalset.editing.case_history import case_history, steps_as_said
 from evalset.editing.case_parts import EditError, agent_of, calls_of, is_plain_text, steps_of, turns_of
 from evalset.editing.opened_set import identity_at, open_set, row_of
 from evalset.editing.set_changes import changes
@@ -199,6 +200,26 @@ def test_what_was_written_in_another_way_is_undone_in_one_step(
     assert "look again" in [restored.note(key).text for key in restored.state.order]
     save(work)
     assert (path.read_bytes(), sidecar_of(path).read_bytes()) == (before, beside)
+
+
+def test_a_text_before_a_late_result_is_where_it_was_said(path: Path) -> None:
+    """As in the session: on the page of the case and where it is compared, also behind the last call."""
+    recorded = record_case(path, "one")
+    first = recorded.turns[0]
+    calls, models = list(first.calls), list(first.models)
+    calls[1] = calls[1].model_copy(update={"later": {"at": "Rome"}})
+    content: Any = first.models[0].responses[0]["content"]
+    said = content["parts"]
+    models[0] = models[0].model_copy(update={"responses": ({"content": {"parts": said[1:]}},)})
+    put_off = {"responses": ({"content": {"parts": said[:1]}},), "put_off": True}
+    models.insert(2, models[0].model_copy(update=put_off))
+    turn = first.model_copy(update={"calls": tuple(calls), "models": tuple(models)})
+    known = recorded.model_copy(update={"turns": (turn, recorded.turns[1])})
+    case = work_on(path).case("one")
+    kinds = ["query", "call", "response", "call", "text", "response", "final"]
+    assert [step.kind for _, _, step in steps_as_said(case, known, 0)] == kinds
+    entries = [entry.type for entry in case_history(case, known, with_agents=True) if entry.turn == 0]
+    assert entries.index("agent_message") == kinds.index("text")
 
 
 def test_an_edited_call_takes_its_answer_and_what_is_recorded_along(path: Path) -> None:
