@@ -107,13 +107,20 @@ def _compared(conflict: Conflict) -> None:
             "Deleted in mine, changed in theirs" if mine is None else "Changed in mine, deleted in theirs"
         )
         return
-    words = [safe_label(one, 40) for one in itertools.islice(differences(theirs, mine), _MOST_WORDS)]
-    st.caption(f"Differs: {', '.join(words)}. `[-only in theirs-]` and `{{+only in mine+}}`")
+    st.caption(
+        f"Differs: {difference_words(tuple(differences(theirs, mine)))}. `[-only in theirs-]` and `{{+only in mine+}}`"
+    )
     lines = list(itertools.islice(difference_lines(theirs, mine), _MOST_PLACES + 1))
     shown = lines[:_MOST_PLACES]
     st.code(literal("\n".join(shown)), language=None, wrap_lines=True)
     if len(lines) > _MOST_PLACES:
         st.caption(f"Only the first {_MOST_PLACES} places that differ are shown.")
+
+
+def difference_words(words: Sequence[str]) -> str:
+    """Write what differs in one line, and how much more does; safe in a label."""
+    shown = ", ".join(safe_label(word, 40) for word in words[:_MOST_WORDS])
+    return f"{shown} and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else shown
 
 
 def difference_lines(theirs: Any, mine: Any) -> Iterator[str]:

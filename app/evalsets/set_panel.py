@@ -12,7 +12,7 @@ import streamlit as st
 from app.evalsets.cases.case_forms import OpenPart, unapplied
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
-from app.evalsets.conflict_panel import conflict_page
+from app.evalsets.conflict_panel import conflict_page, difference_words
 from app.evalsets.set_context import (
     AskToSave,
     CloseSet,
@@ -386,9 +386,8 @@ def _count(found: SetChanges) -> str:
 
 
 def _change(change: CaseChange, *, is_open: bool) -> None:
-    words = ", ".join(safe_label(word, 40) for word in change.words[:6])
     body = st.expander(
-        f"{safe_label(change.eval_id, 48)} \u00b7 {words}",
+        f"{safe_label(change.eval_id, 48)} \u00b7 {difference_words(change.words)}",
         icon=":material/difference:",
         key=f"change_{slug(change.key)}",
         expanded=is_open,

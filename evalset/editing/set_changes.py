@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, steps_of, turns_of
+from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, put, steps_of, turns_of
 from evalset.editing.set_work import EditedCase, SetWork, UnsavedCase
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
@@ -153,12 +153,17 @@ def _of_turn(then: Case, now: Case, number: int) -> Iterator[str]:
         yield f"calls: {calls[0]} → {calls[1]}" if calls[0] != calls[1] else "steps"
         return
     found = [
-        _words(step) for step, was in zip(after, before, strict=True) if not is_same(step.value, was.value)
+        _words(step) for step, was in zip(after, before, strict=True) if not is_same(_said(step), _said(was))
     ]
     rubrics = [at(case, ("conversation", number, "rubrics")) for case in (then, now)]
     if not _alike(*rubrics):
         found.append("rubrics")
     yield from found or ["JSON"]
+
+
+def _said(step: CaseStep) -> Any:
+    """Return what a step says: the id of a call is none of it, as each session counts its own."""
+    return put(step.value, ("id",), ABSENT) if isinstance(step.value, dict) else step.value
 
 
 def _place(step: CaseStep) -> tuple[str, Any]:

@@ -38,6 +38,8 @@ from app.live.upload_quota import UPLOAD_MB, uploads_of
 from app.screens import page
 from app.server.owners import LOCAL, Visitor
 from evalset.doctor import examine
+from evalset.editing.case_edits import SetValue
+from evalset.editing.set_changes import changes
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
 from evalset.recorded.embedded_recording import joined
@@ -457,6 +459,21 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     assert call.outcome == Returned(value={"status": "lost"})
     tab.click("set_undo").click("set_save").click("save_set")
     assert path.read_bytes() == before
+
+
+def test_the_overview_of_a_save_counts_what_it_does_not_name(path: Path) -> None:
+    """Of more places than a line has room for, the number is told."""
+    tab = on_set(path)
+    work = edited_sets().of("local", path).work
+    text = json.dumps(work.case("one"))
+    for word in ("A-1", "shipped", "Rome", "I look.", "On its way."):
+        text = text.replace(word, "else")
+    work.apply(SetValue(case="one", value=json.loads(text)))
+    left = len(changes(work).cases[0].words) - 6
+    assert left > 0
+    tab.run().click("set_save")
+    (label,) = [each.label for each in tab.app.expander if "one" in each.label]
+    assert label.endswith(f" and {left} more")
 
 
 def test_a_refresh_loses_neither_an_edit_nor_what_is_being_typed(path: Path) -> None:

@@ -222,6 +222,16 @@ def test_a_text_before_a_late_result_is_where_it_was_said(path: Path) -> None:
     assert entries.index("agent_message") == kinds.index("text")
 
 
+def test_what_a_save_changes_names_no_step_of_which_the_id_alone_differs(path: Path) -> None:
+    """As in a case that was replaced: each session counts its own calls."""
+    work = work_on(path)
+    text = json.dumps(work.case("one")).replace('"c1"', '"other-1"').replace('"c2"', '"other-2"')
+    work.apply(SetValue(case="one", value=json.loads(text)))
+    assert changes(work).cases[0].words == ("turn 1: JSON",)
+    work.apply(SetResponse(case="one", where=(*DATA, "tool_responses", 1), response={"at": "Bern"}))
+    assert changes(work).cases[0].words == ("turn 1: response of track",)
+
+
 def test_an_edited_call_takes_its_answer_and_what_is_recorded_along(path: Path) -> None:
     """The tool's new name stands at its answer too, and beside the set at the call and in what the model said."""
     record_case(path, "one")
