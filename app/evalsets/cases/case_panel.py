@@ -133,7 +133,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
         for tag in scene.work.note(key).tags:
             st.badge(safe_label(tag, 24), color="gray")
         st.space("stretch")
-        st.caption(f"{place + 1:,} of {len(order):,}", width="content")
+        found = " found" if len(order) < len(scene.work.state.order) else ""
+        st.caption(f"{place + 1:,} of {len(order):,}{found}", width="content")
         if st.button(
             "Previous case",
             icon=":material/chevron_left:",

@@ -67,13 +67,14 @@ def _fits(words: Sequence[str], can: Sequence[str] | None) -> bool:
 
 def remember(scene: SetContext, found: Sequence[CaseRow]) -> None:
     """Keep which cases the list shows, for the way from one to the next."""
-    page_state.put("cases_found", [str(scene.path), *(row.key for row in found)])
+    count = len(scene.work.state.order)
+    page_state.put("cases_found", [str(scene.path), count, *(row.key for row in found)])
 
 
 def found_keys(scene: SetContext) -> Sequence[str]:
-    """Return the cases that the list showed; where this tab has shown none, those that the address tells."""
-    path, *found = page_state.get("cases_found") or [""]
-    if path == str(scene.path):
+    """Return the cases that the list showed; where this tab has shown none, or there are others since, those that the address tells."""
+    path, count, *found = page_state.get("cases_found") or ["", 0]
+    if (path, count) == (str(scene.path), len(scene.work.state.order)):
         return found
     rows = scene.work.rows()
     search = read(page_state.search())

@@ -38,7 +38,7 @@ from app.live.upload_quota import UPLOAD_MB, uploads_of
 from app.screens import page
 from app.server.owners import LOCAL, Visitor
 from evalset.doctor import examine
-from evalset.editing.case_edits import SetValue
+from evalset.editing.case_edits import DuplicateCase, SetValue
 from evalset.editing.set_changes import changes
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
@@ -107,9 +107,17 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
 def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
     """A tab at its address has the same place among the cases, and the list the same search; what no filter knows is left out.
 
-    Where one case is found, it is compared with another of the set.
+    Where one case is found, it is compared with another of the set. A case that is added is among those found, and the place says that they are.
     """
     path.write_text(path.read_text().replace('"at": "Rome"', '"at": "Bern"', 2))
+    of_one, of_all = on_set(path, "two", search="search=two"), on_set(path, "two")
+    assert "1 of 1 found" in of_one.words
+    for case in ("two", "three"):
+        edited_sets().of("local", path).work.apply(DuplicateCase(case=case, eval_id=f"{case} again"))
+    assert "1 of 2 found" in of_one.run().words
+    assert "2 of 5" in of_all.run().words
+    assert "found" not in of_all.words
+    of_one.click("set_undo").click("set_undo")
     alone = on_set(path, "two", search="search=two").click("case_compare")
     assert alone.app.query_params["other"] in ("one", ["one"])
     tab = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case")
