@@ -18,6 +18,7 @@ from app.export.export_case import (
     outline,
 )
 from app.forms.common_panel import pane, pane_head, place, problem
+from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
@@ -25,6 +26,7 @@ from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.page_commands import Show
 from app.session.progress_panel import waiting
+from evalset.files.eval_names import flaw_of_eval_id
 from evalset.measured import changed_words
 from simulator.base.frozen_value import Value
 from simulator.environment.drafts.blanks import Unsure
@@ -417,7 +419,7 @@ def _of_trace(
     with left:
         view = pane_head("Case", VIEWS, "export_view")
         with pane("export_case"):
-            _case(view, shown)
+            _case(view, shown, "" if flaw_of_eval_id(chosen.eval_id) else shown.refused or "")
     with right:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_export_ways"
@@ -427,9 +429,9 @@ def _of_trace(
             return _ways(kept, chosen, shown, may_write=may_write)
 
 
-def _case(view: str, shown: ExportView) -> None:
+def _case(view: str, shown: ExportView, refused: str) -> None:
     if shown.result is None:
-        problem("No case to show.", shown.refused or "")
+        problem("No case to show.", refused)
     elif view == "Case JSON":
         st.code(literal(shown.result.text), language="json", wrap_lines=True)
     else:
@@ -501,6 +503,9 @@ def _destination(kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may
         "both.",
     )
     st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
+    with place():
+        if flaw := flaw_of_eval_id(chosen.eval_id):
+            problem_line(f"{flaw[:1].upper()}{flaw[1:]}. Enter another one.")
     if may_write:
         st.text_input(
             "Eval set file",

@@ -268,6 +268,15 @@ def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path)
     assert not again().app.button(key="export_write").disabled
 
 
+def test_an_eval_id_that_cannot_be_used_is_named_below_its_field(tab: Tab) -> None:
+    """It is no flaw of the case, which is not shown until the id is another one."""
+    tab.fill("export_eval_id_export", "a:b").run()
+    drawn = [(node.type, str(getattr(node, "value", ""))) for node in tab.nodes()]
+    (place,) = [at for at, (kind, text) in enumerate(drawn) if "'a:b'" in text]
+    before = [text for kind, text in drawn[:place] if kind == "text_input"]
+    assert before[-1] == "a:b"
+
+
 @pytest.mark.long
 def test_what_cannot_be_written_is_told(tab: Tab, target: Path) -> None:
     """The reason stands on the page, no file is written, and the fields keep what was typed."""
