@@ -121,7 +121,10 @@ def _last_message(inputs: TurnInputs) -> None:
     if not contents:
         return
     parts = contents[-1].get("parts")
-    with st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
+    with (
+        st.expander("Last message", expanded=True, type="compact", key=inputs.kept.key("last_fold")),
+        st.container(gap="xsmall", key="last_message"),
+    ):
         quoted = quotes(parts)
         if quoted is None:
             draw_parts(parts, inputs.kept.key("last"))

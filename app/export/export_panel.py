@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import streamlit as st
 
@@ -452,12 +452,7 @@ def _outline(result: Exportable) -> None:
             st.text(literal(turn.asked))
             st.caption(f"{len(turn.calls)} tool call{'' if len(turn.calls) == 1 else 's'}")
             if turn.calls:
-                st.dataframe(
-                    [call.model_dump() for call in turn.calls],
-                    hide_index=True,
-                    column_config={"tool": st.column_config.TextColumn(width=_name_width(turn.calls))},
-                    alt="Tool calls of the turn with their responses",
-                )
+                _calls(turn.calls, number)
             st.caption("Agent")
             st.text(literal(turn.answered))
             for note in turn.notes:
@@ -470,6 +465,26 @@ def _outline(result: Exportable) -> None:
         if value:
             st.caption(title)
             st.code(show_json(value), language="json", wrap_lines=True)
+
+
+def _calls(calls: Sequence[CallLine], number: int) -> None:
+    """Draw the calls of a turn as a table, and below it the whole arguments and response of the one that is selected."""
+    picked: Any = st.dataframe(
+        [call.model_dump() for call in calls],
+        key=f"outline_calls_{number}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={"tool": st.column_config.TextColumn(width=_name_width(calls))},
+        alt="Tool calls of the turn with their responses",
+    )
+    places = picked.selection.rows
+    if not places:
+        st.caption("Select a row to see its details.")
+    elif places[0] < len(calls):
+        for title in ("arguments", "response"):
+            st.caption(title.capitalize())
+            st.code(getattr(calls[places[0]], title), language="json", wrap_lines=True)
 
 
 def _ways(

@@ -80,6 +80,10 @@ def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     assert tab.live_marks() == []
     (table,) = tab.app.dataframe
     assert json.loads(table.proto.columns)["tool"]["width"] >= 8 * len("find_order")
+    response = table.value["response"][0]
+    assert response not in [code.value for code in tab.app.code]
+    tab.app.session_state["outline_calls_1"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    assert response in [code.value for code in tab.run().app.code]
     tab.choose("export_view", "Case JSON")
     assert '"eval_id": "find_order_a1002' in tab.literal
     assert tab.live_marks() == []

@@ -200,6 +200,11 @@ def test_what_was_written_after_a_corrected_answer_is_offered_again() -> None:
     tab.unfold(f"step_{place}").click(f"another_way_{place}")
     tab.type("response_", '{"status": "lost"}').click(tab.key("accept_"))
     assert '"order_id": "B"' in tab.literal
+    assert tab.keys("last_message")
+    sheet = (Path(session_page.__file__).parents[1] / "styles.css").read_text()
+    assert (
+        ".st-key-last_message { max-height:" in sheet
+    )  # else a long one pushes what is chosen off the screen
     tab.click(tab.key("before_use_"))
     assert tab.typed("response_") == '{"status": "B"}'
     tab.click(tab.key("accept_"))
