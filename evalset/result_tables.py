@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor.model import Examination
-from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.opened_set import CaseRow
+from evalset.editing.sidecars import NO_REVIEW, CaseReview
 from evalset.verify.results import CaseResult, RunResult, Verification
 
 Cell: TypeAlias = str | int | float | bool | None

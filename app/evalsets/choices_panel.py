@@ -17,8 +17,7 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import known_agents
 from app.session import page_state
-from evalset.replay.model_choice import BY_HAND, Models
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import BY_HAND, Models, Policy
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import digest
 

@@ -16,11 +16,11 @@ from app.evalsets.set_context import MergeSet, ReloadSet, SetCommand
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.server.viewer_time import short_time
-from evalset.editing.case_reviews import named_decision
 from evalset.editing.set_changes import differences
 from evalset.editing.set_saving import Conflict, DecidedTwice
+from evalset.editing.sidecars import named_decision
+from evalset.verify.divergence import text_pieces, value_differences
 from evalset.verify.results import TextPiece
-from evalset.verify.value_differences import text_pieces, value_differences
 
 _MOST_CASES = 50
 _MOST_PLACES = 20

@@ -15,10 +15,16 @@ from app.forms.typed_paths import typed_path, upload_name
 from app.live.agent_catalogue import known_agents
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
-from evalset.editing.case_reviews import NO_REVIEW, CaseReview, review_of_copy
 from evalset.editing.set_saving import recorded_of_now
 from evalset.editing.set_work import NO_NOTE
-from evalset.editing.sidecars import brought_reviews, open_beside, reviews_text
+from evalset.editing.sidecars import (
+    NO_REVIEW,
+    CaseReview,
+    brought_reviews,
+    open_beside,
+    review_of_copy,
+    reviews_text,
+)
 from evalset.files.eval_names import unique_eval_id
 from simulator.agents import AgentEntry
 from simulator.base.frozen_value import Value

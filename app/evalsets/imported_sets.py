@@ -65,8 +65,7 @@ def apart(content: bytes) -> tuple[bytes, bytes]:
     """
     if b'"recorded_environment"' not in content:
         return content, b""
-    from evalset.recorded.embedded_recording import parted  # noqa: PLC0415 - most sets hold none
-    from evalset.recorded.recording_files import environment_text  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_files import environment_text, parted  # noqa: PLC0415 - most sets hold no recording
 
     try:
         found = parted("the upload", content.decode("utf-8-sig"))
@@ -96,7 +95,7 @@ def imported_beside(path: Path, *, goes_on: Callable[[int], bool] = lambda _: Tr
     Raises:
         ValueError: It holds no case, it was stopped, or the set cannot be written; the text says why.
     """
-    from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
+    from evalset.files.json_streams import SpoolError  # noqa: PLC0415 - as above
     from evalset.importing.gathered import Gathered, Harvest, add_to_set, grouped  # noqa: PLC0415 - importing ADK's evaluation takes a second
     from evalset.importing.import_files import take_path  # noqa: PLC0415 - as above
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalset.adk_runs.kept_results import HISTORY
+from evalset.adk_runs.eval_results import HISTORY
 from evalset.adk_runs.process_agents import agent_folder, python_of
 from evalset.adk_runs.run_spec import AgentPlace
 from simulator.agent_config import SimulatedAgentConfig

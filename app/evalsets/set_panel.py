@@ -265,8 +265,8 @@ def _replay(scene: SetContext) -> None:
     if environment is None:
         return
     from app.evalsets.choices_panel import agent_loaded, agent_of_set  # noqa: PLC0415 - as above
-    from evalset.recorded.recording_export import replay_lines as lines_of  # noqa: PLC0415 - as above
-    from evalset.recorded.recording_export import replay_lines_of  # noqa: PLC0415 - as above
+    from evalset.recorded.recorder import replay_lines as lines_of  # noqa: PLC0415 - as above
+    from evalset.recorded.recorder import replay_lines_of  # noqa: PLC0415 - as above
 
     facts, folder = facts_of(scene.path), scene.path.parent
     is_agent = any((folder / name).is_file() for name in ("agent.py", "__init__.py", "root_agent.yaml"))
@@ -421,7 +421,7 @@ def replay_lines(lines: str, key: str) -> None:
     """Draw them, folded.
 
     Args:
-        lines: What `evalset.recorded.recording_export.replay_lines` gives; it may name a file that somebody else named.
+        lines: What `evalset.recorded.recorder.replay_lines` gives; it may name a file that somebody else named.
         key: The key of the folded part.
     """
     with st.expander("Replay with recorded responses", key=key, icon=":material/replay:"):

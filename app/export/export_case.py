@@ -129,8 +129,8 @@ def exportable(
         evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
         ValueError: It holds a number that JSON has no word for.
     """
-    from evalset.recorded.embedded_recording import joined  # noqa: PLC0415 - a page without an export waits for none of it
     from evalset.recorded.recording import RecordedEnvironment, unsure_in  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_files import joined  # noqa: PLC0415 - a page without an export waits for none of it
 
     case = _built(session, form, eval_id)
     known = _known(case, session, facts, config) if config is not None else {}
@@ -153,7 +153,7 @@ def exportable(
 def _known(
     case: EvalCase, session: SimulationSession, facts: Iterable[Fact], config: SimulatedAgentConfig
 ) -> dict[str, RecordedCase]:
-    from evalset.recorded.recording_export import recorded_for  # noqa: PLC0415 - importing ADK takes a second
+    from evalset.recorded.recorder import recorded_for  # noqa: PLC0415 - importing ADK takes a second
 
     return {case.eval_id: recorded_for(session, facts, config.root_agent)}
 
@@ -323,7 +323,7 @@ def written_before(
 
 
 def _replay_lines(app_name: str, environment: Path, config: SimulatedAgentConfig) -> str:
-    from evalset.recorded.recording_export import replay_lines_of  # noqa: PLC0415 - importing ADK takes a second
+    from evalset.recorded.recorder import replay_lines_of  # noqa: PLC0415 - importing ADK takes a second
 
     return replay_lines_of(config, app_name, environment, agent_folder(config))
 
@@ -338,7 +338,7 @@ def _replaced(  # noqa: PLR0917 - what was played, where it goes, and how
 ) -> tuple[evalset.WrittenCase, Path]:
     """Put the case and its recording in the place of those with its id."""
     from evalset.editing.golden_writing import replace_case  # noqa: PLC0415 - importing ADK takes a second
-    from evalset.recorded.recording_export import recorded_for  # noqa: PLC0415 - as above
+    from evalset.recorded.recorder import recorded_for  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import sidecar_of  # noqa: PLC0415 - as above
 
     saved = replace_case(
@@ -370,7 +370,7 @@ def _recorded(  # noqa: PLR0917 - what was played, what was written of it, and w
 ) -> ExportResult:
     """Write the environment of a case that is written, where it is not yet, and its note; where that cannot be, say why: the case is there all the same."""
     from evalset.editing.golden_writing import note_case  # noqa: PLC0415 - importing ADK takes a second
-    from evalset.recorded.recording_export import record  # noqa: PLC0415 - importing ADK takes a second
+    from evalset.recorded.recorder import record  # noqa: PLC0415 - importing ADK takes a second
 
     try:
         environment = environment or record(written.path, written.eval_id, session, facts, config.root_agent)

@@ -109,7 +109,7 @@ def view_of(live: LiveSession) -> RecordedView | None:
         recorded = _case(Path(form.recorded_in), form.recorded_case)
     except (ValueError, OSError) as error:
         return RecordedView(**about, problem=str(error))
-    from evalset.recorded.added_answers import new_answers  # noqa: PLC0415 - as above
+    from evalset.recorded.recorded_script import new_answers  # noqa: PLC0415 - as above
 
     missing = new_answers(recorded, _played(live)).total
     return RecordedView(**about, missing=missing, nearest=tuple(_nearest(live)))
@@ -122,7 +122,7 @@ def add_answers(live: LiveSession) -> int:
         ValueError: The session replays no recorded case, or the file cannot take them; nothing was changed.
         OSError: The disk refused.
     """
-    from evalset.recorded.added_answers import add_played  # noqa: PLC0415 - as above
+    from evalset.recorded.recorded_script import add_played  # noqa: PLC0415 - as above
 
     form = form_of(live)
     if form is None or not form.recorded_in:

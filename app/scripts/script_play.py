@@ -70,7 +70,7 @@ def _recorded(text: str) -> dict[str, RecordedCase]:
     Raises:
         evalset.recorded.recording_files.RecordedEnvironmentError: What stands there is no recording.
     """
-    from evalset.recorded.embedded_recording import parted  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_files import parted  # noqa: PLC0415 - as above
 
     environment = parted("the eval set", text).environment
     return environment.cases if environment else {}
@@ -83,7 +83,7 @@ def text_of_upload(content: bytes) -> str:
         ValueError: It is no text and no archive of an eval set; says why.
     """
     if content.startswith(ARCHIVE_STARTS):
-        from evalset.recorded.embedded_recording import text_of_archive  # noqa: PLC0415 - as above
+        from evalset.recorded.recording_files import text_of_archive  # noqa: PLC0415 - as above
 
         return text_of_archive(content)
     try:

@@ -12,7 +12,7 @@ from pydantic import Field
 from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded, set_json
 from evalset.golden_trace.golden_steps import with_spoken
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import Policy
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 

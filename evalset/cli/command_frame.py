@@ -184,7 +184,7 @@ class ShellCommand:
 
 
 def _words(error: Exception, given: argparse.Namespace) -> str:
-    from evalset.verify.errors import UnreadableSetError  # noqa: PLC0415 - most commands end without an error
+    from evalset.verify.results import UnreadableSetError  # noqa: PLC0415 - most commands end without an error
 
     if isinstance(error, UnreadableSetError):
         return f"{error}{_doctor_advice(error.eval_set)}"
@@ -205,9 +205,6 @@ def _doctor_advice(path: Path) -> str:
     if all(each.mendable for each in errors):
         return f". `golden-trace doctor --fix {shlex.quote(str(path))}` fixes it"
     return f". `golden-trace doctor {shlex.quote(str(path))}` shows the details"
-
-
-# ---------------------------------------------------------------- files that are named
 
 
 _DATA = frozenset({".json", ".jsonl", ".yaml", ".yml", ".zip"})

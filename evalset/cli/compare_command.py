@@ -12,8 +12,7 @@ from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output, plain
 
 if TYPE_CHECKING:
-    from evalset.kept_runs.kept_run import KeptRun
-    from evalset.kept_runs.run_comparison import ComparedCase, RunComparison
+    from evalset.kept_runs.kept_run import ComparedCase, KeptRun, RunComparison
 
 WORSE = 1
 CODES = (
@@ -23,7 +22,7 @@ CODES = (
 
 
 def _compared(given: argparse.Namespace, _: ProgressLine) -> int:
-    from evalset.kept_runs.run_comparison import compare_runs  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.kept_runs.kept_run import compare_runs  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.kept_runs.run_files import last_two, read_run  # noqa: PLC0415 - as above
 
     before, after = map(read_run, (given.before, given.after) if given.after else last_two(given.before))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from evalset.adk_runs.eval_process import AdkEvalRun, RunView
     from evalset.adk_runs.eval_results import RunResults
     from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
-    from evalset.eval_config.run_needs import PlannedRun
+    from evalset.eval_config.config_checks import PlannedRun
     from evalset.recorded.recording import RecordedEnvironment
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.base.json_values import JsonObject
@@ -93,9 +93,6 @@ def _check_installed() -> None:
         )
 
 
-# ---------------------------------------------------------------- what is run
-
-
 def _ready(given: argparse.Namespace) -> _Ready:
     """Read what was asked for, and check it before a process is started.
 
@@ -144,7 +141,7 @@ def _planned(
     Raises:
         ValueError: It lacks something.
     """
-    from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal  # noqa: PLC0415 - as above
+    from evalset.eval_config.config_checks import PlannedRun, Remedies, refusal  # noqa: PLC0415 - as above
     from simulator.kernel.kernel_agent import model_problem  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
@@ -205,7 +202,7 @@ def _lacking(planned: PlannedRun) -> list[str]:
 def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: PlannedRun) -> tuple[str, str]:
     """Decide who answers for the models, and say it."""
     from evalset.recorded.recorded_turns import written_turns  # noqa: PLC0415 - as above
-    from evalset.verify.errors import NO_MODEL_TURNS  # noqa: PLC0415 - as above
+    from evalset.verify.results import NO_MODEL_TURNS  # noqa: PLC0415 - as above
     from simulator.agents.absent_packages import absent_words  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
@@ -245,8 +242,11 @@ def _criteria(
 ) -> JsonObject:
     """Read the criteria; where none are given, take ADK's own, with the tolerances of the recording where it has some."""
     from evalset.eval_config.config_checks import check  # noqa: PLC0415 - as above
-    from evalset.eval_config.config_edits import read_document  # noqa: PLC0415 - as above
-    from evalset.eval_config.config_files import config_of, load  # noqa: PLC0415 - as above
+    from evalset.eval_config.config_edits import (  # noqa: PLC0415 - as above
+        config_of,
+        load,
+        read_document,
+    )
     from evalset.verify.metric import usual_config  # noqa: PLC0415 - as above
 
     path: Path = given.config or config_of(given.set)
@@ -266,13 +266,10 @@ def _criteria(
 
 def _history(place: AgentPlace, config: SimulatedAgentConfig, eval_set: Path) -> Path | None:
     """Say where the results are kept: with the agent, as `adk eval` does, where its set lies there too."""
-    from evalset.adk_runs.kept_results import HISTORY  # noqa: PLC0415 - as above
+    from evalset.adk_runs.eval_results import HISTORY  # noqa: PLC0415 - as above
 
     home = place.folder or config.resolve_eval_set_path().parent
     return home / HISTORY if home.resolve() in eval_set.resolve().parents else None
-
-
-# ---------------------------------------------------------------- running it
 
 
 def _evaluated(given: argparse.Namespace, ready: _Ready, progress: ProgressLine) -> int:
@@ -310,7 +307,7 @@ def _told(
     given: argparse.Namespace, ready: _Ready, run: AdkEvalRun, view: RunView, progress: ProgressLine
 ) -> int:
     """Write the outcome, and return the exit code."""
-    from evalset.adk_runs.eval_report import report  # noqa: PLC0415 - as above
+    from evalset.adk_runs.eval_results import report  # noqa: PLC0415 - as above
 
     if view.results is None:
         if not given.verbose:
@@ -346,7 +343,7 @@ def _told(
 
 def _answered(ready: _Ready, results: RunResults) -> str:
     """Say in lines who answered, and who else can where that failed."""
-    from evalset.verify.errors import PLAY_RECORDED  # noqa: PLC0415 - as above
+    from evalset.verify.results import PLAY_RECORDED  # noqa: PLC0415 - as above
 
     absent = f"{ready.absent}\n" if ready.absent and ready.absent not in ready.about else ""
     is_told = ready.is_replayable and any(case.problem for case in results.cases)
@@ -355,7 +352,7 @@ def _answered(ready: _Ready, results: RunResults) -> str:
 
 def _write_files(given: argparse.Namespace, results: RunResults, view: RunView) -> None:
     """Write the files that were asked for."""
-    from evalset.adk_runs.eval_report import junit  # noqa: PLC0415 - as above
+    from evalset.adk_runs.eval_results import junit  # noqa: PLC0415 - as above
     from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
 
     if given.junit is not None:

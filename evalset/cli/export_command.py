@@ -122,9 +122,8 @@ def _exported(given: argparse.Namespace) -> Exported:
 
 def _reviews(given: argparse.Namespace, cases: Sequence[EvalCase]) -> str:
     """Return the file of reviews for cases; empty where they have none."""
-    from evalset.editing.case_reviews import NO_REVIEW, review_of_copy  # noqa: PLC0415 - `--help` waits for no ADK
     from evalset.editing.opened_set import open_set  # noqa: PLC0415 - as above
-    from evalset.editing.sidecars import open_reviews, reviews_text  # noqa: PLC0415 - as above
+    from evalset.editing.sidecars import NO_REVIEW, open_reviews, review_of_copy, reviews_text  # noqa: PLC0415 - `--help` waits for no ADK  # noqa: PLC0415 - as above
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
     beside = open_reviews(given.set)

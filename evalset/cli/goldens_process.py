@@ -22,11 +22,10 @@ from evalset.errors import EvalSetError
 from evalset.files.set_outline import ids_in_order
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.replay.model_choice import ANSWERED_BY, IN_TESTS
-from evalset.verify.errors import UNCHECKED, VerifyError
 from evalset.verify.report import network_words, reasons
+from evalset.verify.results import UNCHECKED, VerifyError
 from evalset.verify.verify_request import VerifyRequest
-from evalset.verify.verify_workers import interpreter_for, kernels_with
-from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here
+from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here, interpreter_for, kernels_with
 from simulator.agents import absolute_agent
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject

@@ -13,10 +13,10 @@ from evalset.cli.command_frame import QUIET, RESULT, ShellCommand, file_option, 
 from evalset.cli.exit_codes import BAD_INPUT, DONE, WORDS
 from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.errors import EvalSetError
-from evalset.files.spool import SpoolError
+from evalset.files.json_streams import SpoolError
 
 if TYPE_CHECKING:
-    from evalset.editing.case_reviews import CaseReview
+    from evalset.editing.sidecars import CaseReview
     from evalset.importing.gathered import Added, Gathered, Harvest
 
 LEFT_OUT = 1

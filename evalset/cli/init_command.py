@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from evalset.adk_runs.kept_results import HISTORY
+from evalset.adk_runs.eval_results import HISTORY
 from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
 from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output

@@ -25,12 +25,17 @@ from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases, without_names
-from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
-from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recorder import record, recorded_case, recorded_for
 from evalset.recorded.recording import RecordedCase, unsure_in
-from evalset.recorded.recording_export import record, recorded_for
-from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
-from evalset.verify.errors import UnreadableSetError
+from evalset.recorded.recording_files import (
+    ArchiveError,
+    RecordedEnvironmentError,
+    parted,
+    read_environment,
+    sidecar_of,
+    text_of_archive,
+)
+from evalset.verify.results import UnreadableSetError
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
 from simulator.agents.absent_packages import placeholder_words

@@ -19,7 +19,7 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import BAD_INPUT, CODES, WORDS, Ends
 from evalset.cli.terminal_output import ProgressLine
-from evalset.verify.errors import UnreadableSetError
+from evalset.verify.results import UnreadableSetError
 from simulator.agents import UnknownAgentError
 from simulator.agents.named_agent import require_agent
 from simulator.scripts.script import Otherwise

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from evalset.adk_runs.installed import adk_program, install_command, missing
 from evalset.cli.init_command import package_option
 from evalset.files.eval_names import base_name, snake_case
-from evalset.verify.criteria import Criteria
+from evalset.verify.verify_request import Criteria
 from simulator.agents.agent_folder import agent_above
 from simulator.agents.agent_source import MARKS, project_folders
 from simulator.base.documents import read_file

@@ -40,12 +40,13 @@ from evalset.datasets.agent_projects import eval_folders
 from evalset.files.file_kinds import files_below
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
-from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
-from evalset.verify.errors import VerifyError
+from evalset.verify.results import VerifyError
+from evalset.verify.verify_request import DEFAULT_RESPONSE, Criteria, Match
 
 if TYPE_CHECKING:
     from evalset.replay.model_choice import Models
-    from evalset.verify.results import Verification, VerifyProgress
+    from evalset.verify.results import Verification
+    from evalset.verify.verify_request import VerifyProgress
     from simulator.kernel.agent_kernels import KernelExecutor
 
 
@@ -113,7 +114,7 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
 def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> Verification:
     """Verify in as many kernels as pay; in this process only where one would do, and the models need the network anyway."""
     from evalset.verify.verify_run import chosen_ids  # noqa: PLC0415 - `--help` waits for nothing
-    from evalset.verify.verify_workers import interpreter_for, workers_for  # noqa: PLC0415 - as above
+    from evalset.verify.work_sharing import interpreter_for, workers_for  # noqa: PLC0415 - as above
 
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
     workers = given.processes or workers_for(len(chosen_ids(given.set, given.case)) * given.runs)
@@ -126,7 +127,7 @@ def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading
 
 @contextmanager
 def _kernels(python: Path, workers: int, models: Models) -> Iterator[KernelExecutor]:
-    from evalset.verify.verify_workers import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.verify.work_sharing import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
 
     executor = kernels_with(python, workers, models)
     try:
@@ -249,7 +250,7 @@ def criteria_from(
 def _configured(config: Path, executor: KernelExecutor | None, workers: int) -> Criteria:
     """Read an `EvalConfig` as ADK does: here, or by a worker, while all of them start."""
     if executor is None:
-        from evalset.verify.config_criteria import criteria_of  # noqa: PLC0415 - imports ADK
+        from evalset.verify.metric import criteria_of  # noqa: PLC0415 - imports ADK
 
         return criteria_of(config)
     from evalset.verify.work_sharing import configured_by  # noqa: PLC0415 - `--help` waits for nothing

@@ -23,7 +23,7 @@ from simulator.environment.declared_tools import adk_refused
 
 
 def without_questions(turn: JsonNode, confirmed: frozenset[str]) -> list[Edit]:
-    """Take out what `evalset.golden_trace.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
+    """Take out what `evalset.golden_trace.golden_steps` takes out: the questions, what was said to them, and what stood for the answers until then.
 
     Args:
         turn: The turn.
@@ -431,9 +431,6 @@ def _note_session(case: Case, notes: Notes) -> None:
         )  # fmt: skip
 
 
-# ---------------------------------------------------------------- turns
-
-
 def _note_turn(case: Case, turn: JsonNode, notes: Notes) -> None:
     said, answered = turn.field("user_content"), turn.field("final_response")
     if said is None:
@@ -535,9 +532,6 @@ def _note_portable(case: Case, node: JsonNode, words: str, loses: str, notes: No
         fix="removes it", edits=[Remove(node.path)] if case.portable else (), loses=loses,
         severity="warning" if case.portable else None,
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- calls
 
 
 def _note_calls(case: Case, turn: JsonNode, notes: Notes) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
 
-from evalset.doctor import agent_checks, environment_checks, set_checks
+from evalset.doctor import environment_checks, set_checks
 from evalset.doctor.case_checks import (
     Case,
     RecordedEvidence,
@@ -351,11 +351,11 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
         for each in refused:
             notes.add(**each._asdict(), eval_id=eval_id)
         if agent is not None:
-            agent_checks.note_app(node, agent, eval_id, notes)
-            agent_checks.note_state(node, agent, eval_id, notes, known)
+            environment_checks.note_app(node, agent, eval_id, notes)
+            environment_checks.note_state(node, agent, eval_id, notes, known)
             for turn in node.items("conversation"):
-                agent_checks.note_calls(in_turn(turn), agent, eval_id, notes, known)
-                agent_checks.note_authors(turn, agent, eval_id, notes, known)
+                environment_checks.note_calls(in_turn(turn), agent, eval_id, notes, known)
+                environment_checks.note_authors(turn, agent, eval_id, notes, known)
     return len(cases)
 
 
@@ -364,7 +364,7 @@ def _old_calls(value: Any, notes: Notes, settings: Settings) -> None:
     if agent is None:
         return
     for turn in old_turns(JsonNode(value)):
-        agent_checks.note_calls(in_old_turn(turn), agent, "", notes)
+        environment_checks.note_calls(in_old_turn(turn), agent, "", notes)
 
 
 def old_turns(root: JsonNode) -> Iterable[JsonNode]:
@@ -404,5 +404,5 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
             environment_checks.note_agents(eval_id, case, kept.cases[eval_id], agent, notes)
             places = (place for turn in case.items("turns") for place in calls_in_recorded_turn(turn))
             there = (each for each in places if agent.can_call(each.name))
-            agent_checks.note_calls(there, agent, eval_id, notes, RecordedEvidence(case))
+            environment_checks.note_calls(there, agent, eval_id, notes, RecordedEvidence(case))
     return len(recorded)

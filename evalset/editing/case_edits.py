@@ -26,7 +26,7 @@ from evalset.editing.case_parts import (
     with_text,
     without_steps,
 )
-from evalset.editing.case_reviews import NO_REVIEW, CaseReview
+from evalset.editing.sidecars import NO_REVIEW, CaseReview
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT

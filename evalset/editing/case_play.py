@@ -32,7 +32,7 @@ from evalset.editing.case_parts import (
     without_steps,
 )
 from evalset.golden_trace.case_script import CallMaker, CaseScript, TurnMakers, named_script_of_case
-from evalset.golden_trace.confirmations import asked_about
+from evalset.golden_trace.golden_steps import asked_about
 from evalset.recorded.recorded_script import answer_line, with_earlier, with_recording
 from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall

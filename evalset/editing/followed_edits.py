@@ -23,7 +23,7 @@ from evalset.editing.case_parts import (
     text_of,
     turns_of,
 )
-from evalset.editing.case_reviews import CaseComment, CaseReview, call_of, step_of, turn_of
+from evalset.editing.sidecars import CaseComment, CaseReview, call_of, step_of, turn_of
 from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.base.json_differences import ABSENT
@@ -220,9 +220,6 @@ def _new_call(seen: CallSeen) -> RecordedCall:
     )
 
 
-# ---------------------------------------------------------------- what the models said
-
-
 def _models(models: Sequence[RecordedModelTurn], pairs: Sequence[_Pair]) -> list[RecordedModelTurn]:
     """Let the models call what the case says they call; a call that is gone is no longer made."""
     made = list(models)
@@ -350,9 +347,6 @@ def _with_parts(model: RecordedModelTurn, changed: Any) -> RecordedModelTurn:
         if tuple(responses) == model.responses
         else model.model_copy(update={"responses": tuple(responses)})
     )
-
-
-# ---------------------------------------------------------------- cases that become two, or one
 
 
 def split_recording(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase]:

@@ -17,22 +17,20 @@ from pydantic import ValidationError
 from evalset.editing.case_edits import Edit as CaseEdit
 from evalset.editing.case_edits import NoteCase, RemoveCall, ReplaceCase, SetCall, SetResponse, SetValue
 from evalset.editing.case_parts import CallSeen, Case, EditError, Where, at, calls_of, field, put, turns_of
-from evalset.editing.case_reviews import decision_words, has_changed_since
 from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import Saved, save
 from evalset.editing.set_work import EditedCase, SetWork
-from evalset.editing.sidecars import open_beside
+from evalset.editing.sidecars import decision_words, has_changed_since, open_beside
 from evalset.errors import EvalSetError
 from evalset.files.case_text import case_json
 from evalset.files.eval_names import unique_eval_id
 from evalset.files.set_writer import EvalSetWriter, WrittenCase
 from evalset.golden_trace.builder import GoldenTraceBuilder
-from evalset.golden_trace.confirmations import without_confirmations
-from evalset.recorded.edits_since import Edit, edits_since, golden_of
-from evalset.recorded.golden_digests import value_digest
+from evalset.golden_trace.golden_steps import without_confirmations
+from evalset.recorded.golden_digests import Edit, edits_since, golden_of, value_digest
+from evalset.recorded.recorder import record, recorded_for
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state
-from evalset.recorded.recording_export import record, recorded_for
 from simulator.base.json_differences import ABSENT
 from simulator.base.near_names import near
 from simulator.base.state_scopes import lasting

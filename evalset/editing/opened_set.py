@@ -16,9 +16,8 @@ from pydantic_core import from_json
 from evalset.editing.case_parts import Case, field, listed, text_of, turns_of
 from evalset.errors import EvalSetError
 from evalset.files.case_text import convert_old_form, set_json
-from evalset.files.json_splice import Layout
 from evalset.files.json_streams import JsonStream, Span
-from evalset.files.set_outline import CASES, SET_ID, Identity, identity_of, outline_of
+from evalset.files.set_outline import CASES, SET_ID, Identity, Layout, identity_of, outline_of
 from simulator.base.documents import open_file
 from simulator.base.garbage_pauses import collecting_seldom
 

@@ -10,22 +10,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from evalset.editing.case_bytes import spliced
 from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, ReviewCase, SetValue
-from evalset.editing.case_parts import Case, field, is_same, put
-from evalset.editing.case_reviews import (
-    NO_REVIEW,
-    CaseReview,
-    decided_otherwise,
-    merged_review,
-    named_decision,
-)
+from evalset.editing.case_parts import Case, field, is_same, put, spliced
 from evalset.editing.opened_set import OpenedSet, identity_at
 from evalset.editing.set_work import NO_NOTE, EditedCase, SetWork, State, UnsavedCase
 from evalset.editing.sidecars import (
+    NO_REVIEW,
+    CaseReview,
     RecordingSidecar,
     ReviewFileError,
     ReviewSidecar,
+    decided_otherwise,
+    merged_review,
+    named_decision,
     open_beside,
     parsed_reviews,
     reviews_text,
@@ -204,9 +201,6 @@ def _check_unchanged(work: SetWork, target: Path) -> None:
         )
 
 
-# ---------------------------------------------------------------- checking
-
-
 def _check(work: SetWork, state: State, fresh: Collection[str]) -> None:
     """Check with ADK's models what a save would write anew.
 
@@ -261,9 +255,6 @@ def _first(error: ValidationError) -> str:
     shown = [step for step in flaw["loc"] if isinstance(step, int) or step[:1].islower()]
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in shown).lstrip(".")
     return f"{place}: {flaw['msg']}" if place else str(flaw["msg"])
-
-
-# ---------------------------------------------------------------- the bytes
 
 
 def pieces(opened: OpenedSet, state: State) -> Iterator[bytes | memoryview]:
@@ -324,9 +315,6 @@ def _stays(opened: OpenedSet, key: str, held: EditedCase) -> bool:
 def text_of_set(work: SetWork) -> bytes:
     """Return the whole file as a save would write it; nothing is checked."""
     return b"".join(bytes(piece) for piece in pieces(work.opened, work.state))
-
-
-# ---------------------------------------------------------------- what lies beside
 
 
 Part = TypeVar("Part")

@@ -28,7 +28,6 @@ from evalset.editing.case_edits import (
     edited,
 )
 from evalset.editing.case_parts import Case, EditError, at, field, listed, put, turns_of
-from evalset.editing.case_reviews import NO_REVIEW, CaseReview
 from evalset.editing.followed_edits import (
     followed,
     followed_review,
@@ -39,7 +38,7 @@ from evalset.editing.followed_edits import (
     without_blanks,
 )
 from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
-from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_reviews
+from evalset.editing.sidecars import NO_REVIEW, CaseReview, RecordingSidecar, ReviewSidecar, open_reviews
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.json_differences import ABSENT
@@ -100,8 +99,6 @@ class SetWork:
         self.left: dict[str, tuple[EditedCase, RecordedCase | None]] = {}
         """The cases that a save took out of the files: as they were saved, and what their file had recorded then."""
         self._lock = RLock()
-
-    # ------------------------------------------------------------ looking
 
     @property
     def state(self) -> State:
@@ -225,8 +222,6 @@ class SetWork:
     def _own_id(self, key: str) -> str:
         """Return the eval id under which something lies beside the set: of two cases with one id it is the first's."""
         return key if key in self.opened.places else ""
-
-    # ------------------------------------------------------------ editing
 
     def apply(self, edit: Edit) -> None:
         """Carry out an edit; what was undone before cannot be redone then.
@@ -354,8 +349,6 @@ class SetWork:
             raise EditError(flaw)
         if any(row.eval_id == eval_id and row.key != but for row in self.rows()):
             raise EditError(f"the set already contains a case with the eval id {eval_id!r}")
-
-    # ------------------------------------------------------------ saving
 
     def history(self) -> tuple[tuple[Edit, ...], int, tuple[Edit, ...]]:
         """Return all edits with those that were undone, how many are in force, and those that lead to what was saved."""

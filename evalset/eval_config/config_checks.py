@@ -1,12 +1,17 @@
-"""Checks the document of an `EvalConfig` with ADK's own models, and says what ADK itself finds only when it runs, or never."""
+"""Checks the document of an `EvalConfig` with ADK's own models, and says what a run of it needs that is not here. Nothing is sent anywhere.
+
+`check` finds what `adk eval` would stumble over, each flaw with its place. `unmet` says which variables a criterion needs, and `refusal`
+why a planned run cannot give a result, with what a person can do about it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, islice
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from google.adk.evaluation.eval_config import EvalConfig
 from google.adk.evaluation.eval_metrics import (
@@ -19,12 +24,24 @@ from google.adk.evaluation.eval_metrics import (
 )
 from pydantic import BaseModel, ValidationError
 
-from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, Criterion, Kind, criterion_named
-from evalset.eval_config.config_edits import INTERVAL, custom_metrics, flaw_of_function, threshold, value_at
+from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, Criterion, Kind, criterion_named
+from evalset.eval_config.config_edits import (
+    INTERVAL,
+    criteria_in,
+    custom_metrics,
+    flaw_of_function,
+    option,
+    threshold,
+    value_at,
+)
+from evalset.recorded.recorded_turns import untold_words
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.replay.model_choice import Policy
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.base.model_settings import server_settings_in
+from simulator.base.model_settings import CLOUD_VOICE, server_settings_in
 from simulator.base.validation_words import validated
+from simulator.session.user_fold import ADKS_SPEAKER
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
     "plain": BaseCriterion,
@@ -247,3 +264,168 @@ def _unread(model: type[BaseModel], said: Mapping[str, Any], place: str) -> Iter
                 place=_joined(place, [name]),
                 sentence=f"ADK ignores this field; it reads {', '.join(sorted(model.model_fields))}",
             )
+
+
+_JUDGE = "gemini-2.5-flash"
+"""ADK's judge, and its simulated user, where none is named."""
+
+_PLACE = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+VERTEX = ("GOOGLE_API_KEY", *_PLACE)
+"""The variables by which Vertex AI can be asked: the first, or all others."""
+
+
+def unmet(
+    document: JsonObject,
+    variables: Collection[str],
+    *,
+    problem_of: Callable[[str], str | None],
+    scenarios: int = 0,
+) -> Iterator[str]:
+    """Name what cannot be asked, in a sentence each.
+
+    Args:
+        document: The criteria.
+        variables: Those of `VERTEX` that the process has which asks.
+        problem_of: Says why a model cannot be asked; None where it can.
+        scenarios: How many cases a simulated user plays.
+    """
+    named = criteria_in(document)
+    for criterion in (each for each in CRITERIA if each.name in named):
+        if criterion.needs == "judge":
+            judge = str(option(document, criterion.name, ("judge_model_options", "judge_model")) or _JUDGE)
+            if reason := problem_of(judge):
+                yield f"{criterion.name}: {reason}"
+        elif criterion.needs == "vertex" and not _has_vertex(variables):
+            yield f"{criterion.name}: set GOOGLE_API_KEY, or {' and '.join(_PLACE)}"
+    if scenarios:
+        for reason in filter(None, map(problem_of, user_models(document))):
+            yield f"simulated user ({scenarios} case{'' if scenarios == 1 else 's'}): {reason}"
+
+
+def user_models(document: JsonObject) -> tuple[str, ...]:
+    """Return the models that ADK's simulated user asks: for its words, and for the voice, which speaks messages of conversations, too."""
+    settings = value_at(document, ("user_simulator_config",))
+    given: JsonObject = settings if isinstance(settings, dict) else {}
+    words = str(given.get("model") or _JUDGE)
+    return (
+        (words, str(value_at(given, ("audio_model",)) or CLOUD_VOICE))
+        if given.get("type") == ADKS_SPEAKER
+        else (words,)
+    )
+
+
+def _has_vertex(variables: Collection[str]) -> bool:
+    return VERTEX[0] in variables or all(name in variables for name in _PLACE)
+
+
+OUR_METRICS = "evalset.verify.metric."
+"""Where the studio's own metrics are: they compare with a golden."""
+
+
+class Remedies(NamedTuple):
+    """What to do, in the words of who asks: options of a command, or fields of a page.
+
+    Attributes:
+        answers: About calls that nothing answers.
+        models: About recorded models.
+        criteria: About criteria, and the model of the simulated user.
+    """
+
+    answers: str
+    models: str
+    criteria: str
+
+
+class PlannedRun(NamedTuple):
+    """What is to run.
+
+    Attributes:
+        cases: The ids of its cases.
+        scenarios: Those of them that a simulated user plays.
+        recording: The file that the tools are answered from.
+        recorded: What it holds, nothing where it is not there; None where the real tools run.
+        unrecorded: What becomes of a call that was not recorded.
+        recorded_models: Whether the recording answers for the models, too.
+        config: The document of an `EvalConfig`.
+        models_lack: Why the agent's own models cannot be asked; empty where they can.
+    """
+
+    cases: Sequence[str]
+    scenarios: Sequence[str]
+    recording: Path
+    recorded: RecordedEnvironment | None
+    unrecorded: Policy
+    recorded_models: bool
+    config: JsonObject
+    models_lack: str = ""
+
+
+def refusal(run: PlannedRun, remedies: Remedies, model_problem: Callable[[str], str | None]) -> str:
+    """Return why a run cannot begin, and what to do about it; empty where it can.
+
+    Args:
+        run: What is to run.
+        remedies: What to do, in the words of who asks.
+        model_problem: Says why a model cannot be asked where the run is; None where it can.
+    """
+    lacks = chain([(_unanswered(run), remedies.answers)], _of_users(run, remedies, model_problem))
+    return next((f"{why}. {remedy}".rstrip(" .") for why, remedy in lacks if why), "")
+
+
+def _of_users(
+    run: PlannedRun, remedies: Remedies, model_problem: Callable[[str], str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield what is lacking where a simulated user plays, or a voice speaks, each with what to do."""
+    words, *voice = user_models(run.config)
+    for reason in filter(None, map(model_problem, voice)):
+        yield f"the user's messages cannot be spoken: {reason}", _with_another(remedies)
+    if not run.scenarios:
+        return
+    scenario = f"the scenario {run.scenarios[0]!r}"
+    if run.models_lack:
+        yield f"{scenario} needs the agent's own model. {run.models_lack}", ""
+    if run.recorded_models:
+        yield f"{scenario} has no recorded model turns, because its user is simulated", remedies.models
+    if lacks := model_problem(words):
+        yield f"the simulated user of {scenario} cannot be played: {lacks}", _with_another(remedies)
+    names = criteria_in(run.config)
+    if all(_needs_golden(run.config, name) for name in names):
+        verb = "needs" if len(names) == 1 else "need"
+        yield (
+            f"{scenario} has no expected response, which {' and '.join(names)} {verb}",
+            f"{remedies.criteria} that need none: {', '.join(_WITHOUT_GOLDEN)}",
+        )
+
+
+def _with_another(remedies: Remedies) -> str:
+    return f"{remedies.criteria} with another model in `user_simulator_config`"
+
+
+_WITHOUT_GOLDEN = tuple(each.name for each in CRITERIA if not each.needs_golden)
+
+
+def _needs_golden(document: JsonObject, name: str) -> bool:
+    path = custom_metrics(document).get(name)
+    known = criterion_named(name)
+    return path.startswith(OUR_METRICS) if path is not None else known is not None and known.needs_golden
+
+
+def _unanswered(run: PlannedRun) -> str:
+    if run.recorded is None or run.unrecorded == "generate":
+        return ""
+    lacking = [each for each in run.cases if each not in run.recorded.cases and each not in run.scenarios]
+    if not run.recording.is_file():
+        return f"no recorded environment at {run.recording}"
+    if lacking:
+        return f"{run.recording} has no recording of the case {lacking[0]!r}"
+    if run.scenarios and not run.recorded.cases:
+        return f"{run.recording} has no recorded response for the scenario {run.scenarios[0]!r}"
+    return next(_untold(run), "") if run.unrecorded == "fail" else ""
+
+
+def _untold(run: PlannedRun) -> Iterator[str]:
+    """Say of each case which of its responses its source does not tell."""
+    known = run.recorded.cases if run.recorded is not None else {}
+    for eval_id in run.cases:
+        for what in untold_words(known[eval_id]) if eval_id in known else ():
+            yield f"the case {eval_id!r}: {what} is unknown"

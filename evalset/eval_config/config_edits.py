@@ -1,17 +1,24 @@
-"""Edits the document of an `EvalConfig` as JSON, and leaves alone what it is not asked to change, unknown keys included. Pure."""
+"""Edits the document of an `EvalConfig` as JSON, and leaves alone what it is not asked to change.
+
+Each function takes a document and gives another one: values by their path in either of ADK's spellings, criteria, their rubrics, and metrics of one's own.
+`load` and `save` read and write it beside an eval set, where `adk eval` finds it.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from evalset.eval_config.adk_criteria import criterion_named
-from simulator.base.documents import LIMITS
+from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_lock, write_whole
+from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.name_casing import camel
@@ -111,9 +118,6 @@ def _spelt(held: Mapping[str, Any], name: str) -> str:
     return other if other in held else name
 
 
-# ------------------------------------------------------------ criteria
-
-
 def criteria_in(document: JsonObject) -> tuple[str, ...]:
     """Return the names of the criteria of a document, in their order."""
     found = value_at(document, (_CRITERIA,))
@@ -181,9 +185,6 @@ def _without_empty(held: JsonObject, path: Sequence[str]) -> JsonObject:
     return held
 
 
-# ------------------------------------------------------------ rubrics
-
-
 def rubric_lines(rubrics: Any) -> str:
     """Write rubrics as lines: `id: what it wants`."""
     found = rubrics if isinstance(rubrics, list) else []
@@ -220,9 +221,6 @@ def _parted(line: str, number: int) -> tuple[str, str]:
     if colon and re.fullmatch(r"[\w.-]+", name.strip()):
         return name.strip(), wish.strip()
     return f"rubric_{number}", line.strip()
-
-
-# ------------------------------------------------------------ metrics of one's own
 
 
 def custom_metrics(document: JsonObject) -> dict[str, str]:
@@ -283,3 +281,58 @@ def with_custom_metric(document: JsonObject, name: str, path: str | None) -> Jso
         return with_value(made, (_CUSTOM,), None) if value_at(made, (_CUSTOM,)) == {} else made
     made = with_value(document, (_CUSTOM, name, "code_config", "name"), path)
     return made if name in criteria_in(made) else with_criterion(made, name, usual_value(name))
+
+
+NAME = "test_config.json"
+"""`adk eval` takes this file where it is given the path of a set in the same folder, and no other criteria."""
+
+_PATIENCE_SECONDS = 10.0
+
+
+def config_of(eval_set: Path | str) -> Path:
+    """Return the path of the criteria that belong to an eval set."""
+    return Path(eval_set).with_name(NAME)
+
+
+def load(path: Path) -> str | None:
+    """Return the text of a file of criteria, a byte order mark included, which ADK cannot read; None where there is no file.
+
+    Raises:
+        ConfigError: It cannot be read, or is no text.
+    """
+    try:
+        return read_file(path, "settings").decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def save(path: Path, text: str, *, before: str | None) -> None:
+    """Write a file of criteria whole, unless somebody else has changed it.
+
+    Args:
+        path: The file.
+        text: What shall stand there.
+        before: What stood there when it was loaded; None where nothing did.
+
+    Raises:
+        ConfigError: It holds something else by now, or cannot be written; it is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        with system_lock(lock_path(target), _PATIENCE_SECONDS):
+            _check_unchanged(target, before)
+            write_whole(target, [text.encode()], before_replace=lambda: _check_unchanged(target, before))
+            sync_folder(target.parent)
+    except LockTimeoutError as error:
+        raise ConfigError(f"{path}: another program is writing it; nothing was written") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _check_unchanged(target: Path, before: str | None) -> None:
+    if load(target) != before:
+        raise ConfigError(f"{target}: changed on disk since it was loaded; nothing was written. Reload it")

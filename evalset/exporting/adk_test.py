@@ -15,10 +15,8 @@ from google.genai import types
 from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
-from evalset.golden_trace.confirmations import without_confirmations
-from evalset.golden_trace.golden_steps import spoken
-from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
-from evalset.recorded.said_steps import (
+from evalset.golden_trace.golden_steps import spoken, without_confirmations
+from evalset.recorded.recorded_turns import (
     SaidAtOnce,
     answers_given,
     data_text,
@@ -26,6 +24,7 @@ from evalset.recorded.said_steps import (
     final_parts,
     said_steps,
 )
+from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
 from simulator.base.json_values import JsonObject, copied
 from simulator.session.adk_event_fields import USER_AUTHOR
 

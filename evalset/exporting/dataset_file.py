@@ -28,11 +28,11 @@ from google.genai import types
 from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, group_and_id, turn_id
 from evalset.exporting import golden_metrics
 from evalset.files.case_text import case_object
-from evalset.files.json_splice import Style
-from evalset.golden_trace.confirmations import without_confirmations
+from evalset.files.set_outline import Style
+from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.recorded.pairing import paired
+from evalset.recorded.recorded_turns import answers_given, data_text, ended_data, final_parts, said_steps
 from evalset.recorded.recording import CaseNote, RecordedCase, RecordedTurn, end_state
-from evalset.recorded.said_steps import answers_given, data_text, ended_data, final_parts, said_steps
 from evalset.recorded.stored_answers import NO_NOTES
 from evalset.recorded.tolerances import Tolerance
 from simulator.base.json_values import JsonObject, copied, same
@@ -395,9 +395,6 @@ def _rubric(rubric: Rubric, rubric_id: str) -> Written:
     described = {"description": rubric.rubric_content.text_property or ""}
     kind = {"type": rubric.type} if rubric.type else {}
     return {"rubric_id": rubric_id, "content": {"property": described}, **kind}
-
-
-# ---------------------------------------------------------------- the events of a turn that is history
 
 
 def _events(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[Written]:

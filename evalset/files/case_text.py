@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalset.errors import EvalSetError, ReadBackError
 from evalset.files.eval_names import base_name, snake_case
-from evalset.files.json_splice import Style
+from evalset.files.set_outline import Style
 from simulator.base import atomic_files
 from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import read_json

@@ -16,9 +16,8 @@ from pydantic_core import from_json, to_json
 from evalset.errors import EvalSetError
 from evalset.files.case_text import case_json, case_object
 from evalset.files.eval_names import FreeIds, case_digest, flaw_of_eval_id, usable_eval_id
-from evalset.files.json_streams import Span
+from evalset.files.json_streams import Span, Spool, SpoolError
 from evalset.files.set_writer import EvalSetWriter
-from evalset.files.spool import Spool, SpoolError
 from evalset.golden_trace.scenarios import is_named_by_scenario
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden

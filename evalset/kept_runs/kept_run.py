@@ -1,8 +1,13 @@
-"""What is kept of a run of an eval set: its circumstances, and each case's verdict with its first divergence. Pure."""
+"""What is kept of a run of an eval set, and how two runs differ. Pure.
+
+A `KeptRun` has each case's verdict, with what it was measured on. `compare_runs` says case by case what got worse or better between two, and `changes_over_time`
+does so along many.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -150,3 +155,150 @@ class KeptRun(Value):
 
 
 _VERDICTS: tuple[KeptVerdict, ...] = ("passed", "flaky", "failed", "error", "stopped")
+
+
+RunChange: TypeAlias = Literal["worse", "flaky", "better", "new", "gone", "same"]
+CHANGES: tuple[RunChange, ...] = get_args(RunChange)
+_GRADES: dict[KeptVerdict, int] = {"passed": 2, "flaky": 1, "failed": 0, "error": 0, "stopped": 0}
+
+
+class ComparedCase(Value):
+    """A case in two runs; None where a run does not have it.
+
+    `change` is `flaky` where only some of the later runs passed, and where the verdict changed though nothing else did.
+    """
+
+    eval_id: str
+    change: RunChange
+    before: KeptCase | None = None
+    after: KeptCase | None = None
+
+    @property
+    def words(self) -> str:
+        """What it was and what it is."""
+        was, now = (None if each is None else _verdict_words(each) for each in (self.before, self.after))
+        if was is None or now is None:
+            return now or was or ""
+        return now if was == now else f"{was}, now {now}"
+
+
+class RunComparison(Value):
+    """What differs between two runs.
+
+    Attributes:
+        changed: What of their circumstances differs, in words: `the set`, `the agent desk`, `google-adk 2.12.0 to 2.13.0`.
+        cases: The cases, those that got worse first; in each group in the order of the later run.
+    """
+
+    changed: tuple[str, ...]
+    cases: tuple[ComparedCase, ...]
+
+    def count(self, change: RunChange) -> int:
+        """Count the cases of a change."""
+        return sum(case.change == change for case in self.cases)
+
+    @property
+    def counts(self) -> str:
+        """How many cases changed in which way, in words."""
+        return ", ".join(f"{self.count(change)} {change}" for change in CHANGES)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a case got worse, is flaky, or is new and does not pass."""
+        return any(
+            case.change in {"worse", "flaky"}
+            or (case.change == "new" and case.after is not None and case.after.verdict != "passed")
+            for case in self.cases
+        )
+
+
+def compare_runs(before: KeptRun, after: KeptRun) -> RunComparison:
+    """Compare two runs. A case that was not chosen in one of them, or was stopped, is compared with nothing and left out."""
+    changed = tuple(_changed(before, after))
+    is_same = not changed and bool(after.set_sha256 and after.agents and after.adk)  # else nobody knows
+    old, new = _comparable(before, after)
+    found = [
+        ComparedCase(
+            eval_id=eval_id,
+            change=_change(old.get(eval_id), new.get(eval_id), is_same=is_same),
+            before=old.get(eval_id),
+            after=new.get(eval_id),
+        )
+        for eval_id in dict.fromkeys((*new, *old))
+    ]
+    counted = (
+        case
+        for case in found
+        if not (case.change == "new" and before.is_partial)
+        and not (case.change == "gone" and after.is_partial)
+    )
+    return RunComparison(
+        changed=changed, cases=tuple(sorted(counted, key=lambda case: CHANGES.index(case.change)))
+    )
+
+
+def _comparable(before: KeptRun, after: KeptRun) -> tuple[dict[str, KeptCase], dict[str, KeptCase]]:
+    """Return the cases of both runs by their IDs, without those that were stopped in one of them."""
+    stopped = {case.eval_id for run in (before, after) for case in run.cases if case.status == "stopped"}
+    old, new = (
+        {
+            case.eval_id: case
+            for case in run.cases
+            if (case.runs or case.error) and case.eval_id not in stopped
+        }
+        for run in (before, after)
+    )
+    return old, new
+
+
+def _change(before: KeptCase | None, after: KeptCase | None, *, is_same: bool) -> RunChange:
+    if before is None or after is None:
+        return "gone" if after is None else "new"
+    if after.verdict == "flaky":
+        return "flaky"
+    was, now = _GRADES[before.verdict], _GRADES[after.verdict]
+    if was == now:
+        return "same"
+    # A case that was flaky and passes now may have been lucky: nothing was done about it.
+    return "flaky" if is_same else "better" if now > was else "worse"
+
+
+def _changed(before: KeptRun, after: KeptRun) -> Iterator[str]:
+    if before.engine != after.engine:
+        yield f"{before.engine} to {after.engine}"
+    if before.set_sha256 != after.set_sha256:
+        yield "the set"
+    if before.recording_sha256 != after.recording_sha256:
+        yield "the recording"
+    old, new = ({agent.app_name: agent for agent in run.agents} for run in (before, after))
+    for name in dict.fromkeys((*new, *old)):
+        if old.get(name) != new.get(name):
+            yield f"the agent {name}"
+    if before.adk != after.adk:
+        yield f"google-adk {before.adk or 'unknown'} to {after.adk or 'unknown'}"
+    if before.studio != after.studio:
+        yield f"golden-trace-studio {before.studio or 'unknown'} to {after.studio or 'unknown'}"
+    if before.criteria != after.criteria:
+        yield "what is compared"
+    was, now = _comparable(before, after)
+    both = was.keys() & now.keys()
+    if _players(was[eval_id] for eval_id in both) != _players(now[eval_id] for eval_id in both):
+        yield "who answers for the models"
+
+
+def _players(cases: Iterable[KeptCase]) -> set[str]:
+    return {case.models for case in cases if case.models}
+
+
+def _verdict_words(case: KeptCase) -> str:
+    return f"{case.passed} of {case.runs} runs passed" if case.verdict == "flaky" else case.verdict
+
+
+def changes_over_time(runs: Sequence[KeptRun]) -> list[RunComparison | None]:
+    """Compare each run with the one before it of the same engine; None where there is none. The runs come oldest first."""
+    last: dict[str, KeptRun] = {}
+    found: list[RunComparison | None] = []
+    for run in runs:
+        found.append(compare_runs(last[run.engine], run) if run.engine in last else None)
+        last[run.engine] = run
+    return found

@@ -444,3 +444,19 @@ def without_end(recorded: RecordedCase) -> RecordedCase:
 def without_edits(recorded: RecordedCase) -> RecordedCase:
     """Return a recorded case whose turns are as they were recorded, whatever was edited since."""
     return recorded.model_copy(update={"turns": tuple(turn.original or turn for turn in recorded.turns)})
+
+
+class MadeAnswer(Value):
+    """An answer that nobody had recorded.
+
+    Attributes:
+        eval_id: The case that was replayed.
+        turn: The turn, from 0.
+        call: The call with its answer; its author says who made it.
+        why: Why it had to be made: what was recorded that is nearest, and what differs.
+    """
+
+    eval_id: str
+    turn: int
+    call: RecordedCall
+    why: str

@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from pydantic import ValidationError
 
 from evalset.errors import first_flaw
-from evalset.files.json_streams import JsonStream, NotUtf8Error, Span
-from evalset.files.spool import Spool
+from evalset.files.json_streams import JsonStream, NotUtf8Error, Span, Spool
 from evalset.recorded.recording import FORMAT, CaseNote, RecordedCase, version_of
 from evalset.recorded.recording_files import (
     KEY,

@@ -38,7 +38,7 @@ from pydantic import PrivateAttr
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit, moved_tool
 from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran
-from evalset.recorded.recording import RecordedCall, RecordedEnvironment, is_imported
+from evalset.recorded.recording import MadeAnswer, RecordedCall, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
@@ -53,9 +53,9 @@ from evalset.replay.case_following import (
 )
 from evalset.replay.earlier_events import follow
 from evalset.replay.improvised_answers import Improvised, words_of
+from evalset.replay.model_choice import Policy
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.running_case import running_eval_id, runs_scenario
-from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
@@ -307,8 +307,6 @@ class HermeticEnvironment(BasePlugin):
             self.ran += [(followed.turn, asked)] if runs else []
             return runs, told
 
-    # ------------------------------------------------------------ which case
-
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> None:
@@ -380,8 +378,6 @@ class HermeticEnvironment(BasePlugin):
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
         """Give an event its invocation where the code of an agent left that out: ADK's conversion parts turns by it."""
         event.invocation_id = event.invocation_id or invocation_context.invocation_id
-
-    # ------------------------------------------------------------ tools
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -576,8 +572,6 @@ class HermeticEnvironment(BasePlugin):
         _LOG.error("%s", error)
         failed_unseen(error)
         return error
-
-    # ------------------------------------------------------------ models and code
 
     async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
         """Seat what an agent asks beside its tools: its model, and what runs its code."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from evalset.recorded.recorded_script import observed
 from evalset.recorded.recorder import author_of
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import Policy
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall

@@ -1,4 +1,4 @@
-"""Decides who answers for the agents' models in a replay, for all that replay: the commands, pytest and the page. Imports no ADK."""
+"""Decides who answers for the agents' models in a replay, and what becomes of calls that were not recorded: for the commands, pytest and the page. Imports no ADK."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ ANSWERED_BY: Mapping[str, str] = {
     "recorded": "with the recorded models",
 }
 """What each result says of who answered."""
+
+
+Policy: TypeAlias = Literal["fail", "rules", "generate"]
+"""What becomes of a call that was not recorded: an error; the answer of the case's rules, and an error where none answers; or
+the answer of the rules, and else one that is drafted offline."""
 
 
 class ModelChoice(NamedTuple):

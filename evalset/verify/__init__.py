@@ -35,14 +35,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalset.golden_trace.steps import Step
-    from evalset.verify.criteria import Criteria
-    from evalset.verify.errors import VerifyError
     from evalset.verify.golden_repair import accept, accepting, repair, repairing
     from evalset.verify.metric import eval_config
     from evalset.verify.proposed_tolerances import (
+        WrittenCase,
         add_tolerances,
         keep_tolerances,
         propose_tolerances,
+        replay_written,
         tolerances_of,
     )
     from evalset.verify.results import (
@@ -52,22 +52,22 @@ if TYPE_CHECKING:
         RunResult,
         Varying,
         Verification,
-        VerifyProgress,
+        VerifyError,
     )
+    from evalset.verify.verify_request import Criteria, VerifyProgress
     from evalset.verify.verify_run import verify
-    from evalset.verify.written_case import WrittenCase, replay_written
 
 _HOMES = {
     "CaseResult": "evalset.verify.results",
     "Check": "evalset.verify.results",
-    "Criteria": "evalset.verify.criteria",
+    "Criteria": "evalset.verify.verify_request",
     "Divergence": "evalset.verify.results",
     "RunResult": "evalset.verify.results",
     "Step": "evalset.golden_trace.steps",
     "Varying": "evalset.verify.results",
     "Verification": "evalset.verify.results",
-    "VerifyError": "evalset.verify.errors",
-    "VerifyProgress": "evalset.verify.results",
+    "VerifyError": "evalset.verify.results",
+    "VerifyProgress": "evalset.verify.verify_request",
     "accept": "evalset.verify.golden_repair",
     "accepting": "evalset.verify.golden_repair",
     "add_tolerances": "evalset.verify.proposed_tolerances",
@@ -77,9 +77,9 @@ _HOMES = {
     "keep_tolerances": "evalset.verify.proposed_tolerances",
     "propose_tolerances": "evalset.verify.proposed_tolerances",
     "tolerances_of": "evalset.verify.proposed_tolerances",
-    "replay_written": "evalset.verify.written_case",
+    "replay_written": "evalset.verify.proposed_tolerances",
     "verify": "evalset.verify.verify_run",
-    "WrittenCase": "evalset.verify.written_case",
+    "WrittenCase": "evalset.verify.proposed_tolerances",
 }
 
 __all__ = [

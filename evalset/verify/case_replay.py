@@ -1,13 +1,23 @@
-"""Replays one case: the queries of its golden, one after the other, with ADK's own runner and without the agent's world."""
+"""Replays one case: the queries of its golden, one after the other, with ADK's own runner and without the agent's world.
+
+`replayed` makes a runner of the agent with one plugin, which answers as the hermetic environment does and keeps what the models say (`_Listening`).
+Where an import is replayed, `PassedCallbacks` notices what the agent's callbacks change a second time: its source kept what they had made already.
+`run_to_end` runs such coroutines from anywhere: in a thread without an event loop, and in one whose loop runs. What an agent began does not
+keep a loop from its end.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -29,6 +39,7 @@ from google.genai import types
 
 from evalset.recorded.recording import (
     Author,
+    MadeAnswer,
     RecordedCall,
     RecordedCase,
     RecordedEnvironment,
@@ -37,34 +48,21 @@ from evalset.recorded.recording import (
 )
 from evalset.replay.case_following import IncomingCall
 from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay, UnrecordedCallError
-from evalset.replay.passed_callbacks import PassedCallbacks
-from evalset.replay.unrecorded_calls import MadeAnswer, Policy
-from evalset.verify.coroutines import PATIENCE
-from evalset.verify.errors import PLAY_RECORDED
-from evalset.verify.results import Players
+from evalset.replay.model_choice import Policy
+from evalset.verify.results import PLAY_RECORDED, Players
+from evalset.verify.verify_request import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.absent_packages import AbsentPackageError, absent_words
 from simulator.agents.load_advice import absent_package, lacks_credentials
-from simulator.base.json_values import JsonObject, copied
+from simulator.base.json_values import JsonObject, copied, same
 from simulator.base.secret_masking import error_words
 from simulator.base.state_scopes import lasting
+from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.boundaries import senders
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
 from simulator.runtime.plugin.session_play import EnvironmentCall
-
-_USER, _ROUTE = "user", "route"
-_QUIET = RunConfig(
-    telemetry=TelemetryConfig(
-        genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
-    )
-)
-"""Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
-
-
-_MISSING_KEY = re.compile(r"Context variable not found: `([^`]+)`")
-"""ADK's own words."""
 
 
 class CaseReplay(NamedTuple):
@@ -98,6 +96,19 @@ class ReplayOptions(NamedTuple):
     unrecorded: Policy = "fail"
     seconds: float = PATIENCE
     latencies: bool = False
+
+
+_USER, _ROUTE = "user", "route"
+_QUIET = RunConfig(
+    telemetry=TelemetryConfig(
+        genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
+    )
+)
+"""Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
+
+
+_MISSING_KEY = re.compile(r"Context variable not found: `([^`]+)`")
+"""ADK's own words."""
 
 
 async def replayed(
@@ -382,3 +393,169 @@ class _Listening(HermeticEnvironment):
         turns, self._heard = self._heard, ()
         self._turn += 1
         return turns
+
+
+_TWICE = (
+    "changed what the import contains as it was changed before, so the two cannot be compared. To compare them, play the session in the studio: it records what comes "
+    "before callbacks"
+)
+_MODEL, _TOOL = "after_model_callback", "after_tool_callback"
+
+
+class PassedCallbacks:
+    """Compares what recorded models and tools gave with what the events of a run hold of it.
+
+    Attributes:
+        changing: The callbacks that changed something, in words, each with the first turn in which it did, from 0.
+    """
+
+    def __init__(self) -> None:
+        self.changing: dict[str, int] = {}
+        self._said: dict[str, tuple[JsonObject, str]] = {}
+        self._given: dict[str, tuple[JsonObject, str]] = {}
+
+    def model_said(self, context: Any, content: types.Content | None) -> None:
+        """Take in what the model of an agent said, before a callback gets it."""
+        invocation = invocation_of(context)
+        words = _words(invocation.agent, invocation, _MODEL)
+        self._said[invocation.agent.name] = _said(content), words
+
+    def tool_gave(self, context: Any, response: Any) -> None:
+        """Take in what a tool responded, before a callback gets it."""
+        invocation = invocation_of(context)
+        value = response if isinstance(response, dict) else {"result": response}
+        words = _words(invocation.agent, invocation, _TOOL)
+        self._given[context.function_call_id or ""] = jsonable(value), words
+
+    @property
+    def twice(self) -> tuple[str, ...]:
+        """Why a run cannot be compared with what was imported, in sentences."""
+        return tuple(f"turn {turn + 1}: {words} {_TWICE}" for words, turn in self.changing.items())
+
+    def happened(self, event: Event, turn: int) -> None:
+        """Compare an event of a turn with what was taken in."""
+        for answer in event.get_function_responses():
+            self._compare(self._given.pop(answer.id or "", None), jsonable(answer.response or {}), turn)
+        if not event.partial and not event.get_function_responses():
+            self._compare(self._said.pop(event.author, None), _said(event.content), turn)
+
+    def _compare(self, given: tuple[JsonObject, str] | None, now: JsonObject, turn: int) -> None:
+        if given is not None and given[1] and not same(given[0], now):
+            self.changing.setdefault(given[1], turn)
+
+
+def _said(content: types.Content | None) -> JsonObject:
+    """Return the texts and the calls of a model's turn, without the ids that ADK draws."""
+    parts = (content.parts if content else None) or []
+    calls = [part.function_call for part in parts if part.function_call]
+    return {
+        "texts": [part.text for part in parts if part.text],
+        "calls": [[call.name, jsonable(call.args or {})] for call in calls],
+    }
+
+
+def _words(agent: Any, invocation: Any, kind: str) -> str:
+    """Name the callbacks of a kind that an agent and the plugins have; empty where there are none."""
+    own = getattr(agent, kind, None) or []
+    listed = own if isinstance(own, list) else [own]
+    names = [getattr(each, "__name__", type(each).__name__) for each in listed]
+    names += [
+        f"plugin {plugin.name}"
+        for plugin in invocation.plugin_manager.plugins
+        if getattr(type(plugin), kind) is not getattr(BasePlugin, kind)
+        and not isinstance(plugin, HermeticEnvironment)
+    ]
+    return f"the {kind} of {agent.name} ({', '.join(names)})" if names else ""
+
+
+Result = TypeVar("Result")
+
+ENDING = 10.0
+"""Seconds that what an agent began, such as the server of its tools, may take to end once its replays are done."""
+
+_KILLED = 2.0
+"""Seconds that it may take then, when its processes were killed."""
+
+_LOG = logging.getLogger(__name__)
+_left: list[Any] = []
+"""Loops with tasks that do not end: let go of, each would be complained about."""
+
+_Loop: Any = getattr(
+    asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop
+)  # the former is of Windows alone
+
+
+class _WatchedLoop(_Loop):  # type: ignore[misc]  # which class that is depends on the system
+    """A loop that knows its worker threads and the processes that were started on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workers = ThreadPoolExecutor(thread_name_prefix="asyncio")
+        self.set_default_executor(self.workers)
+        self.started: list[asyncio.SubprocessTransport] = []
+
+    async def subprocess_exec(self, *given: Any, **named: Any) -> Any:
+        """Start a process, and remember it."""
+        found = await super().subprocess_exec(*given, **named)
+        self.started.append(found[0])
+        return found
+
+    async def subprocess_shell(self, *given: Any, **named: Any) -> Any:
+        """Start a shell, and remember it."""
+        found = await super().subprocess_shell(*given, **named)
+        self.started.append(found[0])
+        return found
+
+
+def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run in this thread; in one of its own where this one has a loop that runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_run, work).result()
+
+
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    runner = asyncio.Runner(loop_factory=_WatchedLoop)
+    try:
+        return runner.run(work)
+    finally:
+        loop: Any = runner.get_loop()
+        left = _still_running(loop)
+        if left:
+            _left.append((runner, loop))
+            asyncio.set_event_loop(None)
+            _LOG.warning("left running after the replay, as it does not end: %s", ", ".join(left))
+        else:
+            runner.close()
+
+
+def _still_running(loop: _WatchedLoop) -> list[str]:
+    """End what was begun on a loop, at last by killing its processes; return what does not end."""
+    tasks = _cancelled(loop, ENDING)
+    if tasks:
+        for process in loop.started:
+            with suppress(ProcessLookupError):
+                process.kill()
+        tasks = _cancelled(loop, _KILLED)
+    if tasks:
+        return [getattr(task.get_coro(), "__qualname__", task.get_name()) for task in tasks]
+    waiting = threading.Thread(target=loop.workers.shutdown, name="asyncio-ending", daemon=True)
+    waiting.start()
+    waiting.join(ENDING)
+    return ["a worker thread"] if waiting.is_alive() else []
+
+
+def _cancelled(loop: _WatchedLoop, seconds: float) -> set[asyncio.Task[Any]]:
+    """Cancel all tasks of a loop, and then end its generators; return those that are not done after some seconds."""
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    pending = _not_done(loop, tasks, seconds) if tasks else set()
+    return pending or _not_done(loop, {loop.create_task(loop.shutdown_asyncgens())}, seconds)
+
+
+def _not_done(loop: _WatchedLoop, tasks: set[asyncio.Task[Any]], seconds: float) -> set[asyncio.Task[Any]]:
+    return set(loop.run_until_complete(asyncio.wait(tasks, timeout=seconds))[1])

@@ -18,18 +18,23 @@ from evalset.files.case_text import convert_old_form, loaded
 from evalset.files.eval_names import no_case
 from evalset.files.file_kinds import import_command
 from evalset.files.set_writer import EvalSetWriter
-from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.agent_renaming import renamed_case, renamed_recording
-from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
-from evalset.recorded.golden_digests import with_golden, with_noted_parts
+from evalset.recorded.golden_digests import (
+    edits_since,
+    golden_of,
+    recording_edits,
+    with_golden,
+    with_noted_parts,
+)
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.replay.model_choice import Models
-from evalset.verify.errors import (
+from evalset.verify.results import (
     NO_GOLDEN,
     NO_MODEL_TURNS,
     NOT_RECORDED,

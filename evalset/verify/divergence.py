@@ -1,10 +1,17 @@
-"""Finds the first step in which a run goes another way than its golden. Pure; `verdicts` says what that tells."""
+"""Finds the first step in which a run goes another way than its golden, and says where values and texts differ. Pure.
+
+The steps of a turn become rows, each a pair of a golden step and an actual one: calls are aligned as ADK's match type has it, and what follows a
+call belongs to it. The first row that differs is the divergence; `verdicts` says what that tells. `inner_divergence` does the same for calls
+inside of agent tools, which no golden lists.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from evalset.golden_trace.steps import Step
 from evalset.recorded.pairing import Alike, CallPair, in_order, paired
@@ -12,9 +19,9 @@ from evalset.recorded.recorded_turns import only_asked
 from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded, tolerated
 from evalset.replay.case_following import IncomingCall
-from evalset.verify.criteria import Criteria, Match
-from evalset.verify.results import Divergence, Pair, What
-from evalset.verify.value_differences import text_pieces, value_differences
+from evalset.verify.results import Divergence, Pair, TextPiece, ValueDifference, What
+from evalset.verify.verify_request import Criteria, Match
+from simulator.base.json_differences import ABSENT, differing
 from simulator.base.json_values import Json, JsonObject, same
 from simulator.session.fact_entries import calls_in
 
@@ -402,3 +409,33 @@ def _step(call: IncomingCall | None) -> Step | None:
         return None
     arguments: JsonObject = call.arguments
     return Step(kind="call", tool=call.tool, value=arguments, within=call.within)
+
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def value_differences(golden: Any, actual: Any, place: str = "") -> Iterator[ValueDifference]:
+    """Yield each place at which two values differ, by its path; nothing where they are the same."""
+    for at, ours, theirs in differing(golden, actual, place):
+        yield ValueDifference(
+            path=at,
+            golden=None if ours is ABSENT else ours,
+            actual=None if theirs is ABSENT else theirs,
+            in_golden=ours is not ABSENT,
+            in_actual=theirs is not ABSENT,
+        )
+
+
+def text_pieces(golden: str, actual: str) -> tuple[TextPiece, ...]:
+    """Cut two texts into pieces that both have and that only one has; together they are the whole of each."""
+    ours, theirs = _WORDS.findall(golden), _WORDS.findall(actual)
+    pieces: list[TextPiece] = []
+    for kind, g, g_end, a, a_end in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if kind == "equal":
+            pieces.append(TextPiece(kind="same", text="".join(ours[g:g_end])))
+            continue
+        if g < g_end:
+            pieces.append(TextPiece(kind="golden", text="".join(ours[g:g_end])))
+        if a < a_end:
+            pieces.append(TextPiece(kind="actual", text="".join(theirs[a:a_end])))
+    return tuple(pieces)

@@ -23,7 +23,7 @@ from evalset.editing.sidecars import open_beside
 from evalset.errors import EvalSetError
 from evalset.exporting.dataset_file import AgentCards, dataset_file
 from evalset.files.case_text import case_json
-from evalset.files.json_splice import Style, find_layout
+from evalset.files.set_outline import Style, find_layout
 from evalset.golden_trace.golden_steps import arguments_of
 from evalset.importing.dataset_cases import DatasetCase
 from evalset.importing.dataset_goldens import DatasetGoldens, dataset_goldens, read_dataset, recorded_in
@@ -37,14 +37,12 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, put_cases, sidecar_of
 from evalset.recorded.tolerances import tolerated
-from evalset.verify.case_replay import ReplayOptions, replayed
+from evalset.verify.case_replay import ReplayOptions, replayed, run_to_end
 from evalset.verify.cases_to_verify import agent_of, read_recorded
-from evalset.verify.coroutines import run
 from evalset.verify.divergence import aligned, matched
-from evalset.verify.errors import VerifyError
-from evalset.verify.results import ActualTurn, RunResult
+from evalset.verify.proposed_tolerances import done_in_kernel
+from evalset.verify.results import ActualTurn, RunResult, VerifyError
 from evalset.verify.verdict_evidence import gone_tools
-from evalset.verify.written_case import done_in_kernel
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.documents import read_file
@@ -194,7 +192,9 @@ def _repairing(held: Case, before: RecordedCase, key: str, config: SimulatedAgen
         )
     if gone := gone_tools(recorded, config.root_agent):
         raise VerifyError(f"the recording cannot be replayed: the agent no longer has {', '.join(gone)}")
-    replay = run(replayed(_as_recorded(key, recorded), recorded, config, ReplayOptions(models="recorded")))
+    replay = run_to_end(
+        replayed(_as_recorded(key, recorded), recorded, config, ReplayOptions(models="recorded"))
+    )
     if replay.error or replay.unrecorded:
         why = replay.error or replay.unrecorded[-1]
         raise VerifyError(f"the recording cannot be replayed: {why}")
@@ -211,9 +211,6 @@ def _repairing(held: Case, before: RecordedCase, key: str, config: SimulatedAgen
     return ReplaceCase(
         case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from the recording"
     )
-
-
-# ---------------------------------------------------------------- opening and saving
 
 
 def _opened(path: Path | str) -> SetWork:
@@ -261,9 +258,6 @@ def _saved(work: SetWork) -> Saved:
     if saved.trouble:
         raise VerifyError(f"the eval set was written, but its recorded environment was not: {saved.trouble}")
     return saved
-
-
-# ---------------------------------------------------------------- the eval set
 
 
 def _with_queries(case: Case, recorded: RecordedCase) -> Case:
@@ -420,9 +414,6 @@ def _answered(response: Any) -> JsonObject:
     return {key: response[key] for key in ("id", "name", "response", "parts") if key in response}
 
 
-# ---------------------------------------------------------------- the recording
-
-
 def _as_recorded(eval_id: str, recorded: RecordedCase) -> EvalCase:
     """Make a case in which the user says what was recorded."""
     return EvalCase(
@@ -545,9 +536,6 @@ def _essence(part: JsonObject) -> Any:
     if isinstance(call := _call_in(part), dict):
         return [call.get("name"), call.get("args") or {}]
     return {key: value for key, value in part.items() if key not in {"thoughtSignature", "thought_signature"}}
-
-
-# ---------------------------------------------------------------- a dataset
 
 
 def _change_golden(path: Path, eval_id: str, change: _Change) -> None:

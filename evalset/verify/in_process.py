@@ -14,7 +14,7 @@ from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import is_imported
 from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import Models, model_choice
-from evalset.verify.case_replay import ReplayOptions, replayed
+from evalset.verify.case_replay import ReplayOptions, replayed, run_to_end
 from evalset.verify.cases_to_verify import (
     CasesToVerify,
     ReadyCase,
@@ -23,13 +23,18 @@ from evalset.verify.cases_to_verify import (
     config_of_each,
     doctor_command,
 )
-from evalset.verify.coroutines import run
-from evalset.verify.criteria import Criteria
-from evalset.verify.errors import NO_MODEL_TURNS, VerifyError
-from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
+from evalset.verify.results import (
+    NO_MODEL_TURNS,
+    CaseResult,
+    CaseStatus,
+    Players,
+    RunResult,
+    Verification,
+    VerifyError,
+)
 from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
-from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
+from evalset.verify.verify_request import Criteria, Stop, Told, VerifyProgress, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.absent_packages import absent_words, placeholder_words, without_absent_packages
 from simulator.base.garbage_pauses import collecting_seldom
@@ -137,7 +142,7 @@ def _verified(
     _check_network(wanted, jobs, request.models)
     let_missing_a2a_be_known()
     with collecting_seldom():
-        done = run(_replayed_all(jobs, request, first, tell, stop))
+        done = run_to_end(_replayed_all(jobs, request, first, tell, stop))
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     ended = [(each, results.get(id(each.case)) or _not_run(each)) for each in wanted]
     return Verification(

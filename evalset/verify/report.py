@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean, unknown_words
 from evalset.recorded.tolerances import Tolerance
-from evalset.verify.criteria import STATE
 from evalset.verify.divergence import out_of_order
 from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
+from evalset.verify.verify_request import STATE
 from simulator.base.json_values import canonical
 
 _SHOWN, _AROUND = 160, 60

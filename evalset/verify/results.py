@@ -1,4 +1,8 @@
-"""What a verification gives: frozen values that become JSON as they are. Turns and steps are counted from 0."""
+"""What a verification gives: frozen values that become JSON as they are, and the error of this room. Turns and steps are counted from 0.
+
+A `Verification` has a `CaseResult` for each case, that a `RunResult` for each run, and that its checks and, where it failed, a `Divergence`.
+Why a case could not be run at all is one of the sentences at the top.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,60 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from evalset.errors import ASK_THE_MODEL
 from evalset.golden_trace.steps import Step
 from evalset.measured import Measured
-from evalset.recorded.recording import RecordedModelTurn
+from evalset.recorded.recording import MadeAnswer, RecordedModelTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
-from evalset.replay.unrecorded_calls import MadeAnswer
-from evalset.verify.criteria import Criteria
+from evalset.verify.verify_request import Criteria
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject, canonical
+from simulator.base.validation_words import InputError
 from simulator.runtime.adk.private_network import NetworkUse
 from simulator.session.model import REQUEST_INPUT
+
+NO_GOLDEN = (
+    "a scenario case has no golden conversation to compare with. To score it, use `golden-trace eval`. To compare it, play it into a golden with "
+    "`golden-trace run AGENT --scenario SET --case ID --out NEW_SET`"
+)
+"""Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
+
+NOT_RECORDED = (
+    "the dataset does not have the model turns and tool responses of the last turn, so this case cannot be checked without real tools and models. To check it, "
+    "run it with `agents-cli eval generate` and save the traces as a `-dataset.json` file, or play it in the studio and export it as a dataset"
+)
+"""Why a case of a dataset cannot be verified that only asks."""
+
+NOT_WHOLE = "the events of this case do not form a complete session, so it cannot be checked: "
+"""What the error of a case of a dataset begins with whose trace lacks something; what follows names that."""
+
+NO_MODEL_TURNS = f"no model turns are recorded for this case, so it cannot be replayed with recorded models. {ASK_THE_MODEL}"
+"""Why a case cannot be verified with recorded models."""
+
+PLAY_RECORDED = (
+    "To replay the recorded model turns instead, choose the recorded models (`--models recorded`)."
+)
+"""What can be done where the agent's own models cannot be asked, or are not who made the golden."""
+
+UNCHECKED = (NO_GOLDEN, NOT_RECORDED, NOT_WHOLE, NO_MODEL_TURNS)
+"""How the errors begin of cases that have nothing to be checked against, though nothing is wrong with them."""
+
+
+class VerifyError(InputError):
+    """Something cannot be done with an eval set or one of its cases; the text names it, and nothing was changed."""
+
+
+class UnreadableSetError(VerifyError):
+    """A file is not an eval set that can be read; the text says why.
+
+    Attributes:
+        eval_set: The file.
+    """
+
+    def __init__(self, eval_set: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.eval_set = eval_set
+
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped", "skipped"]
@@ -251,16 +299,6 @@ class CaseResult(Value):
         if not 0 < k <= len(self.runs):
             raise ValueError(f"the case {self.eval_id!r} has {len(self.runs)} runs, but {k} are needed")
         return comb(sum(run.passed for run in self.runs), k) / comb(len(self.runs), k)
-
-
-class VerifyProgress(Value):
-    """How far a verification is: runs done of all, what was done last, and how that went: `could_run` is False where nothing is known of the agent."""
-
-    done: int
-    total: int
-    eval_id: str = ""
-    passed: bool | None = None
-    could_run: bool = True
 
 
 class Verification(Value):

@@ -9,8 +9,13 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.edits_since import edits_since, golden_of, recording_edits
-from evalset.recorded.golden_digests import removed_turns, text_digest
+from evalset.recorded.golden_digests import (
+    edits_since,
+    golden_of,
+    recording_edits,
+    removed_turns,
+    text_digest,
+)
 from evalset.recorded.known_agents import gone_agent, known_agent
 from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, end_state, is_imported, unknown_parts
@@ -18,18 +23,6 @@ from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.cases_to_verify import ReadyCase, Unready
-from evalset.verify.config_criteria import asked_metric
-from evalset.verify.criteria import (
-    AGENTS,
-    CODE_WORDS,
-    DEFAULT_RESPONSE,
-    INNER,
-    OVERLAP,
-    RESPONSE,
-    STATE,
-    TURNS,
-    Criteria,
-)
 from evalset.verify.divergence import (
     Compared,
     agents_inside,
@@ -37,6 +30,7 @@ from evalset.verify.divergence import (
     first_of,
     inner_divergence,
 )
+from evalset.verify.metric import asked_metric
 from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Pair, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
@@ -48,6 +42,17 @@ from evalset.verify.verdicts import (
     judged,
     passed_edits,
     told_edits,
+)
+from evalset.verify.verify_request import (
+    AGENTS,
+    CODE_WORDS,
+    DEFAULT_RESPONSE,
+    INNER,
+    OVERLAP,
+    RESPONSE,
+    STATE,
+    TURNS,
+    Criteria,
 )
 from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.base.json_values import JsonObject

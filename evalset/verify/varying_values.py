@@ -29,9 +29,9 @@ from evalset.recorded.tolerances import (
 )
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
-from evalset.verify.criteria import Criteria
 from evalset.verify.results import Divergence, RunResult, Varying
 from evalset.verify.scoring import expected_state, scored
+from evalset.verify.verify_request import Criteria
 from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.agents.named_agent import loaded_anew
 from simulator.base.json_values import JsonObject, canonical, same
@@ -159,9 +159,6 @@ def _inputs(recorded: RecordedCase) -> Iterator[str]:
             yield call.effects.model_dump_json()
         for model in turn.models:
             yield canonical(list(model.responses))
-
-
-# ---------------------------------------------------------------- what a run is judged by then
 
 
 class RunSettings(NamedTuple):
@@ -451,9 +448,6 @@ def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> 
     return is_one and str(first) not in inputs
 
 
-# ---------------------------------------------------------------- the places
-
-
 def _places(samples: Sequence[Sample]) -> Iterator[VaryingPlace]:
     """Yield every place, with its values."""
     for key in samples[0].values:
@@ -507,9 +501,6 @@ def _is_inside(place: tuple[str, str, str], places: Iterable[tuple[str, str, str
         and (place[2] == other[2] or not other[2] or place[2].startswith((f"{other[2]}.", f"{other[2]}[")))
         for other in places
     )
-
-
-# ---------------------------------------------------------------- what it holds, and what lets it differ
 
 
 def _varying(

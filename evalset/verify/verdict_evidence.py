@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
-from evalset.recorded.edits_since import RecordingEdit
+from evalset.recorded.golden_digests import RecordingEdit
 from evalset.recorded.known_agents import gone_agent, gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported

@@ -18,17 +18,22 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
-from evalset.recorded.edits_since import Edit, Golden, RecordingEdit, edits_since
-from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
+from evalset.recorded.golden_digests import (
+    Edit,
+    Golden,
+    RecordingEdit,
+    edits_since,
+    state_digest,
+    text_digest,
+    value_digest,
+)
 from evalset.recorded.known_agents import names_are_known, renamed_words
 from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
 from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
-from evalset.verify.divergence import Compared, first_divergence, out_of_order
-from evalset.verify.errors import PLAY_RECORDED
-from evalset.verify.results import Action, Divergence, Pair, ValueDifference, Verdict
+from evalset.verify.divergence import Compared, first_divergence, out_of_order, value_differences
+from evalset.verify.results import PLAY_RECORDED, Action, Divergence, Pair, ValueDifference, Verdict
 from evalset.verify.run_checks import word_overlap
-from evalset.verify.value_differences import value_differences
 from evalset.verify.verdict_evidence import Evidence, disagreements
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.session.adk_event_fields import content_text
@@ -159,9 +164,6 @@ def _at_the_call(
     )
 
 
-# ---------------------------------------------------------------- what was edited
-
-
 def told_edits(blame: Blame | None) -> tuple[str, ...]:
     """Write what was edited since the recording as sentences, each with what stood there and what stands there."""
     return (
@@ -275,9 +277,6 @@ def _list(edits: Sequence[Edit | RecordingEdit], since: str = " after the record
 
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
-
-
-# ---------------------------------------------------------------- recordings that do not say what their golden was
 
 
 def _user(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence) -> _Judgement | None:
@@ -480,9 +479,6 @@ def _calls(golden: Step | None, actual: Step | None) -> str:
 def _called(step: Step | None) -> str:
     """Name the tool of a call, with the agent tools that it is inside of."""
     return "" if step is None else " inside ".join((step.tool, *reversed(step.within)))
-
-
-# ---------------------------------------------------------------- the golden as it was
 
 
 _SHOWN, _MOST_PLACES = 80, 3

@@ -1,24 +1,91 @@
-"""What is verified and how: one value, which a worker process can be given as JSON."""
+"""What is verified and how: what is asked of a run, and one value of all of it, which a worker process can be given as JSON.
+
+`Criteria` says how calls are compared, how alike the final responses are, and what else is looked at. `VerifyRequest` is what `verify` was called
+with; a `WorkPart` is what one worker does of it at a time. `Told` and `Stop` are the ways back and forth while it runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pydantic import Field
 
+from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import recording_of
-from evalset.replay.model_choice import BY_HAND, Models
-from evalset.replay.unrecorded_calls import Policy
-from evalset.verify.coroutines import PATIENCE
-from evalset.verify.criteria import Criteria
-from evalset.verify.results import VerifyProgress
+from evalset.recorded.tolerances import EVERY_TOOL, Ignore
+from evalset.replay.model_choice import BY_HAND, Models, Policy
 from simulator.agents import absolute_agent
 from simulator.base.frozen_value import Value
+from simulator.base.json_values import JsonObject
+
+Match: TypeAlias = Literal["exact", "in_order", "any_order"]
+
+TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
+"""ADK's names of the two metrics that it looks at by default."""
+
+OVERLAP, STATE, RESPONSES = "response_word_overlap", "final_session_state", "stored_tool_responses"
+INNER, CODE_WORDS, TURNS = "inner_tool_calls", "response_words_of_code", "recorded_turns"
+AGENTS = "recorded_agents"
+"""Our names of what ADK does not look at, and of what stands in for its response match where that is not installed."""
+
+DEFAULT_RESPONSE = 0.8
+
+
+class Metric(Value):
+    """A metric of an `EvalConfig` that is none of ours: the path of its function, where it is somebody's own, and its criterion."""
+
+    name: str
+    function: str = ""
+    criterion: JsonObject
+
+
+class Criteria(Value):
+    """What a run has to fulfil.
+
+    Attributes:
+        match: ADK's match type of the trajectory.
+        ignore_args: Whether the arguments of calls may be any; a replay answers them by the tool alone then.
+        trajectory: The least score of the trajectory; None to leave it out.
+        response: The least score of the response match (ROUGE-1); None to leave it out.
+        state: Whether the session's final state is compared.
+        responses: Whether the tool responses that the eval set holds are compared.
+        tolerances: Whether the tolerances of the recorded environment are heeded.
+        metrics: What else is asked.
+    """
+
+    match: Match = "exact"
+    ignore_args: bool = False
+    trajectory: float | None = Field(default=1.0, ge=0, le=1)
+    response: float | None = Field(default=DEFAULT_RESPONSE, ge=0, le=1)
+    state: bool = True
+    responses: bool = True
+    tolerances: bool = True
+    metrics: tuple[Metric, ...] = ()
+
+    def allowing(self, recorded: RecordedCase) -> RecordedCase:
+        """Return a recorded case with the tolerances that are heeded: a replay answers what is not compared, too."""
+        heeded = recorded.tolerances if self.tolerances else ()
+        anything = (Ignore(tool=EVERY_TOOL),) if self.ignore_args else ()
+        return recorded.model_copy(update={"tolerances": (*heeded, *anything)})
+
+
+PATIENCE = 300.0
+"""Seconds that one replay may take."""
 
 AT_ONCE = 4
 """How many cases are replayed at a time, as `adk eval` does."""
+
+
+class VerifyProgress(Value):
+    """How far a verification is: runs done of all, what was done last, and how that went: `could_run` is False where nothing is known of the agent."""
+
+    done: int
+    total: int
+    eval_id: str = ""
+    passed: bool | None = None
+    could_run: bool = True
 
 
 class Stop(Protocol):

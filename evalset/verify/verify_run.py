@@ -11,15 +11,19 @@ from pathlib import Path
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import no_case
 from evalset.files.set_outline import ids_in_order
-from evalset.replay.model_choice import BY_HAND, Models
-from evalset.replay.unrecorded_calls import Policy
-from evalset.verify.coroutines import PATIENCE
-from evalset.verify.criteria import Criteria
-from evalset.verify.errors import VerifyError
-from evalset.verify.results import Verification, VerifyProgress, judged_among
-from evalset.verify.verify_request import AT_ONCE, AtWork, Stop, Told, VerifyRequest
-from evalset.verify.verify_workers import kernels_with, workers_for
-from evalset.verify.work_sharing import verify_by
+from evalset.replay.model_choice import BY_HAND, Models, Policy
+from evalset.verify.results import Verification, VerifyError, judged_among
+from evalset.verify.verify_request import (
+    AT_ONCE,
+    PATIENCE,
+    AtWork,
+    Criteria,
+    Stop,
+    Told,
+    VerifyProgress,
+    VerifyRequest,
+)
+from evalset.verify.work_sharing import kernels_with, verify_by, workers_for
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.documents import read_file
 from simulator.kernel.agent_kernels import KernelExecutor

@@ -1,7 +1,12 @@
-"""Shares the runs of a verification out to worker processes, a few at a time, and puts what comes back together. Imports no ADK."""
+"""Shares the runs of a verification out to worker processes, and puts what comes back together. Imports no ADK.
+
+`verify_by` cuts the work into parts, a few cases each, and hands them to an executor as fast as they come back; a part at which a worker ends is tried
+once more, alone. Workers are the kernels of the agents, in their project's environment, as many as pay, or any others.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
@@ -11,15 +16,21 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from evalset.verify.criteria import Criteria
-from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verification, VerifyProgress
-from evalset.verify.verify_request import Stop, Told, VerifyRequest, WorkPart
+from evalset.datasets.agent_projects import project_of
+from evalset.replay.model_choice import Models
+from evalset.verify.results import CaseResult, CaseStatus, RunResult, Verification, VerifyError
+from evalset.verify.verify_request import Criteria, Stop, Told, VerifyProgress, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
+from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.agent_kernels import KernelExecutor
+from simulator.kernel.interpreters import project_python
+from simulator.kernel.kernel import Kernel
 from simulator.runtime.adk.private_network import used_together
 
 if TYPE_CHECKING:
     from evalset.verify.in_process import PartsOf
+
 
 _LOOKS_EVERY = 0.1
 _MOST_IN_A_PART = 8
@@ -130,7 +141,7 @@ def configured_by(executor: KernelExecutor, config: Path, workers: int) -> Crite
 
 def criteria_here(_: SimulatedAgentConfig | None, /, *, path: str) -> Any:
     """Read an `EvalConfig` in a kernel; return a `Criteria` in JSON."""
-    from evalset.verify.config_criteria import criteria_of  # noqa: PLC0415 - imports ADK, which who shares out needs not
+    from evalset.verify.metric import criteria_of  # noqa: PLC0415 - imports ADK, which who shares out needs not
 
     return criteria_of(path).model_dump(mode="json")
 
@@ -312,3 +323,59 @@ class Sharing:
         return cases[0].model_copy(
             update={"status": status if len(runs) == self._runs else "stopped", "runs": runs}
         )
+
+
+_WORTH_A_PROCESS = 20
+"""Runs for which another process pays: starting it takes as long as a few dozen of them."""
+
+
+def interpreter_for(
+    eval_set: Path, agent: str | None, agents_dir: Path | None, named: str = ""
+) -> Path | None:
+    """Find the interpreter of the agents' project; None where this process's own will do, or they have several.
+
+    Args:
+        eval_set: The eval set; where nothing else is said the agents are around it.
+        agent: The agent of all cases, in words.
+        agents_dir: The folder of agents.
+        named: The interpreter that somebody has named; by default what `GOLDEN_TRACE_PYTHON` says.
+
+    Raises:
+        VerifyError: There is no such interpreter.
+    """
+    try:
+        chosen = settings_from(["--python", named] if named else [], os.environ).python
+    except AgentSettingsError as error:
+        raise VerifyError(str(error)) from error
+    if chosen is not None:
+        return chosen
+    project = project_of(eval_set.absolute().parent)
+    around = project.agent if project is not None else eval_set.absolute().parent
+    place = Path(agent.rpartition("#")[0] or agent) if agent else agents_dir or around
+    folder = AgentFolder(place)
+    try:
+        agents = [folder.where(name) for name in folder.names()]
+    except AgentLoadError:  # a file of configs, or eval sets alone
+        agents = [folder.path]
+    pythons = {project_python(each) for each in agents}
+    return pythons.pop() if len(pythons) == 1 else None
+
+
+def kernels_with(python: Path, workers: int, models: Models) -> KernelExecutor:
+    """Make an executor of kernels that have loaded no agent: each finds those of its cases itself.
+
+    Args:
+        python: Their interpreter.
+        workers: How many there are.
+        models: Who answers for the agents' models; unless those themselves do, the kernels have a network of their own.
+    """
+
+    def start(is_private: bool) -> Kernel:
+        return Kernel(python, Path.cwd(), is_private=is_private)
+
+    return KernelExecutor(start, workers, is_private=models != "real")
+
+
+def workers_for(runs: int) -> int:
+    """Say how many processes pay for so many runs."""
+    return max(1, min(os.cpu_count() or 1, runs // _WORTH_A_PROCESS))

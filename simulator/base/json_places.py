@@ -1,7 +1,7 @@
 """Finds the places of a JSON text that is held: what a member takes of it, and on which line that stands.
 
 An object or a list is only looked through when a place in it is asked for. A file that is too large to be held is stepped through by
-`evalset.files.json_streams`; where the next case of an eval set goes, `evalset.files.json_splice` finds from the end of its text.
+`evalset.files.json_streams`; where the next case of an eval set goes, `evalset.files.set_outline` finds from the end of its text.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ FOR_KERNELS = {
     "problem_here": "simulator.runtime.models.reachability",
     "set_here": "simulator.runtime.models.reachability",
     "repairing_here": "evalset.verify.golden_repair",
-    "replay_written_here": "evalset.verify.written_case",
+    "replay_written_here": "evalset.verify.proposed_tolerances",
     "verify_part": "evalset.verify.work_sharing",
 }
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""

@@ -14,8 +14,7 @@ from evalset import result_table, table_csv
 from evalset.__main__ import main
 from evalset.adk_runs.eval_results import AdkCaseResult, MetricResult, RunResults
 from evalset.doctor import examine
-from evalset.editing.case_reviews import CaseReview
-from evalset.editing.sidecars import reviews_text
+from evalset.editing.sidecars import CaseReview, reviews_text
 from evalset.files.eval_names import reviews_path
 from evalset.verify import verify
 from tests.evalset.ending import Ends

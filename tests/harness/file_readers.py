@@ -28,7 +28,7 @@ from evalset.doctor import examine
 from evalset.editing.opened_set import open_set
 from evalset.editing.sidecars import brought_reviews, open_beside, open_reviews
 from evalset.errors import EvalSetError, ScenarioError
-from evalset.eval_config import config_files
+from evalset.eval_config import config_edits
 from evalset.eval_config.config_checks import check
 from evalset.eval_config.config_edits import ConfigError
 from evalset.eval_config.config_edits import read_document as read_criteria
@@ -40,8 +40,8 @@ from evalset.kept_runs.run_files import KeptRunError, read_run
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
 from evalset.recorded.stored_answers import stored_recordings
 from evalset.verify.cases_to_verify import read_recorded_set
-from evalset.verify.config_criteria import criteria_of
-from evalset.verify.errors import VerifyError
+from evalset.verify.metric import criteria_of
+from evalset.verify.results import VerifyError
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
 from simulator.base.documents import DocumentError, read_document
@@ -273,7 +273,7 @@ READERS: tuple[FileReader, ...] = (
     _reader("kept run", ("x.json", _json(_KEPT)), read_run, KeptRunError),
     _reader("reviews", ("x.review.json", _json(_REVIEWS)), _reviews),
     _reader(
-        "criteria", _JUDGED, lambda path: check(read_criteria(config_files.load(path) or "")), ConfigError
+        "criteria", _JUDGED, lambda path: check(read_criteria(config_edits.load(path) or "")), ConfigError
     ),
     _reader("criteria, to verify", _JUDGED, criteria_of, VerifyError),
     _of_text("scenarios", ("x.json", _json(_SCENARIOS)), read_scenarios, ScenarioError),

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from evalset import EvalSetWriter, GoldenTraceBuilder, import_cases
-from evalset.recorded.recording_export import record, replay_lines
+from evalset.recorded.recorder import record, replay_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest

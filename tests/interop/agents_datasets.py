@@ -19,8 +19,8 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases, import_cases, read_cases
 from evalset.exporting.dataset_file import agent_cards
-from evalset.golden_trace.confirmations import without_confirmations
-from evalset.recorded.recording_export import record
+from evalset.golden_trace.golden_steps import without_confirmations
+from evalset.recorded.recorder import record
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator import demo_agent
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk

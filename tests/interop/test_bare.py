@@ -99,7 +99,7 @@ from simulator.kernel.kernel_server import FOR_KERNELS
 import simulator.kernel.kernel_program
 for function, module in FOR_KERNELS.items():
     assert callable(getattr(importlib.import_module(module), function))
-import evalset.verify.in_process, evalset.verify.config_criteria
+import evalset.verify.in_process, evalset.verify.metric
 print("all")
 """)
     assert told == "all\n"

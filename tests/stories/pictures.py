@@ -19,7 +19,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, expect
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.recording_export import record
+from evalset.recorded.recorder import record
 from simulator import Seats, Simulation, demo_agent
 from tests.harness.browser import Studio, chromium, studio_server, visitor
 from tests.harness.processes import REPOSITORY

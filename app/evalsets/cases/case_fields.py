@@ -33,9 +33,9 @@ from evalset.editing.case_parts import (
     turns_of,
     written,
 )
-from evalset.editing.case_reviews import CaseComment, CaseReview, step_of
 from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import CaseComment, CaseReview, step_of
 from simulator.base.frozen_value import Value
 from simulator.base.json_differences import ABSENT
 from simulator.environment.drafts.blanks import SURE

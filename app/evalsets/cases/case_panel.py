@@ -63,8 +63,8 @@ from evalset.editing.case_parts import (
     text_of,
     turns_of,
 )
-from evalset.editing.case_reviews import CaseComment
 from evalset.editing.followed_edits import unsure_answers
+from evalset.editing.sidecars import CaseComment
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words

@@ -19,7 +19,9 @@ from app.session import page_state
 from app.session.provenance_labels import blank_word
 from evalset.editing.case_edits import ReviewCase
 from evalset.editing.case_parts import Case, CaseStep, calls_of, turns_of
-from evalset.editing.case_reviews import (
+from evalset.editing.followed_edits import unsure_answers
+from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import (
     CaseComment,
     CaseReview,
     Status,
@@ -28,8 +30,6 @@ from evalset.editing.case_reviews import (
     named_decision,
     turn_of,
 )
-from evalset.editing.followed_edits import unsure_answers
-from evalset.editing.set_work import SetWork
 from evalset.files.eval_names import case_digest
 from simulator.base.json_values import digest
 

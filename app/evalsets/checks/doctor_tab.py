@@ -39,7 +39,7 @@ from app.forms.widget_store import slug
 from app.forms.widget_sync import held
 from app.server.viewer_time import short_time
 from app.session.progress_panel import AT_ONCE_SECONDS, waiting
-from evalset.doctor.agent_checks import MIGRATE
+from evalset.doctor.environment_checks import MIGRATE
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job

@@ -8,10 +8,13 @@ from pydantic import JsonValue
 
 from evalset.eval_config.config_edits import (
     ConfigError,
+    config_of,
     criteria_in,
     custom_metrics,
+    load,
     option,
     read_document,
+    save,
     starting_document,
     usual_value,
     value_at,
@@ -20,7 +23,6 @@ from evalset.eval_config.config_edits import (
     with_value,
     written,
 )
-from evalset.eval_config.config_files import config_of, load, save
 from simulator.base.json_values import JsonObject
 
 _BOM = "\ufeff"

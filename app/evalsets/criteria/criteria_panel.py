@@ -19,7 +19,7 @@ from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
 from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
-from evalset.eval_config.config_checks import Flaw, check
+from evalset.eval_config.config_checks import VERTEX, Flaw, check, unmet
 from evalset.eval_config.config_edits import (
     INTERVAL,
     METRIC_OBJECTS,
@@ -37,7 +37,6 @@ from evalset.eval_config.config_edits import (
     with_values,
     without_values,
 )
-from evalset.eval_config.criteria_needs import VERTEX, unmet
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in

@@ -12,14 +12,12 @@ from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace
 from app.server.owners import LOCAL
 from evalset.adk_runs.run_spec import EvalRunSpec
-from evalset.eval_config.config_checks import check
+from evalset.eval_config.config_checks import PlannedRun, Remedies, check, refusal
 from evalset.eval_config.config_edits import custom_metrics, option, starting_document
-from evalset.eval_config.run_needs import PlannedRun, Remedies, refusal
 from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import recording_of, sidecar_of
-from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, model_choice
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, Policy, model_choice
 from evalset.verify.cases_to_verify import read_recorded
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue

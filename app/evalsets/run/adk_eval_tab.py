@@ -39,8 +39,7 @@ from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults, TurnResult
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.kept_runs.run_files import kept_run_of_eval
-from evalset.replay.model_choice import BY_HAND, Models
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import BY_HAND, Models, Policy
 
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)

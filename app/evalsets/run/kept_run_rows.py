@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from app.forms.safe_labels import literal
 from app.server.viewer_time import viewer_time
 from evalset.eval_config.config_edits import criteria_words
-from evalset.kept_runs.kept_run import KeptRun, KeptVerdict
-from evalset.kept_runs.run_comparison import RunChange, RunComparison, changes_over_time
+from evalset.kept_runs.kept_run import KeptRun, KeptVerdict, RunChange, RunComparison, changes_over_time
 
 MOST_RUNS, MOST_CASES = 30, 30
 """So many runs and cases the plot shows; of more the newest runs, and the cases that changed last."""

@@ -25,11 +25,9 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL
-from evalset.adk_runs.eval_results import ResultsError, RunResults, read_results
-from evalset.adk_runs.kept_results import HISTORY, kept_results
-from evalset.kept_runs.kept_run import KeptRun
-from evalset.kept_runs.run_comparison import CHANGES as ORDER
-from evalset.kept_runs.run_comparison import RunChange, compare_runs
+from evalset.adk_runs.eval_results import HISTORY, ResultsError, RunResults, kept_results, read_results
+from evalset.kept_runs.kept_run import CHANGES as ORDER
+from evalset.kept_runs.kept_run import KeptRun, RunChange, compare_runs
 from evalset.kept_runs.run_files import kept_run_of_adk, run_files, runs_folder
 from simulator.base.documents import read_file
 

@@ -19,12 +19,11 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report, Work
 from app.session.shell_texts import verify_commands_of
 from evalset.golden_trace.steps import Step
-from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models, Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import VERDICTS, CaseResult, Check, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_request import VerifyRequest
-from evalset.verify.verify_workers import interpreter_for, kernels_with
+from evalset.verify.work_sharing import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
 
 VERIFIED = "verified"

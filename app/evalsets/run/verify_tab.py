@@ -63,12 +63,13 @@ from evalset.cli.init_command import BLANK_ADDRESS
 from evalset.cli.shell_lines import whole_line
 from evalset.eval_config.config_edits import (
     ConfigError,
+    config_of,
     criteria_in,
     criteria_words,
+    load,
     read_document,
     threshold,
 )
-from evalset.eval_config.config_files import config_of, load
 from evalset.kept_runs.run_files import kept_run_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.recorded.tolerances import EVERY_TOOL
@@ -80,9 +81,9 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
-from evalset.verify.criteria import RESPONSE, TRAJECTORY
 from evalset.verify.report import junit, network_words
 from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
+from evalset.verify.verify_request import RESPONSE, TRAJECTORY
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit

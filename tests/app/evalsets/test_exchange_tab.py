@@ -17,11 +17,10 @@ from app.evalsets.workspace import workspaces
 from app.server.owners import LOCAL
 from evalset.cli.export_command import main
 from evalset.editing.case_edits import NoteCase, ReviewCase, SetText
-from evalset.editing.case_reviews import CaseComment, CaseReview, has_changed_since
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
-from evalset.editing.sidecars import open_beside
+from evalset.editing.sidecars import CaseComment, CaseReview, has_changed_since, open_beside
 from evalset.exporting.export_forms import Exported, ExportForm
 from evalset.files.eval_names import case_digest
 from evalset.recorded.recording import CaseNote

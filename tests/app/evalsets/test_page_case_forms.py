@@ -20,10 +20,9 @@ from app.evalsets.open_sets import EditedSets, edited_sets
 from app.live.agent_catalogue import catalogue
 from app.server.owners import COOKIE
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
-from evalset.editing.case_reviews import CaseReview
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
-from evalset.editing.sidecars import open_reviews, reviews_text
+from evalset.editing.sidecars import CaseReview, open_reviews, reviews_text
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
 from simulator.base.user_data import data_folder

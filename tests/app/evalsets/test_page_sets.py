@@ -42,9 +42,8 @@ from evalset.editing.case_edits import DuplicateCase, SetValue
 from evalset.editing.set_changes import changes
 from evalset.importing import import_files
 from evalset.importing.gathered import Harvest
-from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
-from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
+from evalset.recorded.recording_files import joined, put_cases, read_environment, sidecar_of
 from simulator.environment.injection.rule_effects import DelayEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Returned, ToolAnswered

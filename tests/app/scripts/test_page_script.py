@@ -20,10 +20,9 @@ from app.screens.start_panel import PATH_KEY, TEXT_KEY
 from app.scripts import recorded_play
 from app.scripts.script_play import _DRAFT, ScriptForm, open_script, text_of_upload, without_places
 from app.server.owners import LOCAL
-from evalset.recorded.embedded_recording import parted
+from evalset.recorded.recorder import record
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.recording_export import record
-from evalset.recorded.recording_files import put_cases, read_environment
+from evalset.recorded.recording_files import parted, put_cases, read_environment
 from simulator import Seats, Simulation, demo_agent
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Returned

@@ -29,8 +29,14 @@ from google.genai import types
 import evalset
 from evalset.adk_runs import eval_process, installed
 from evalset.adk_runs.eval_process import AdkEvalRun, turns_taken
-from evalset.adk_runs.eval_results import CallMade, ResultsError, RubricResult, read_results, with_problems
-from evalset.adk_runs.kept_results import kept_results
+from evalset.adk_runs.eval_results import (
+    CallMade,
+    ResultsError,
+    RubricResult,
+    kept_results,
+    read_results,
+    with_problems,
+)
 from evalset.adk_runs.run_spec import ASKED_FILE, PROGRESS_FILE, AgentPlace, EvalRunSpec, prepare
 from evalset.adk_runs.wrapped import TurnsTaken
 from evalset.cli.shell_lines import AgentWords, program, shown_run

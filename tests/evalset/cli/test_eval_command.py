@@ -12,11 +12,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from evalset.adk_runs import installed
-from evalset.adk_runs.eval_report import junit, report
-from evalset.adk_runs.eval_results import read_results
+from evalset.adk_runs.eval_results import junit, read_results, report
 from evalset.cli.shell_lines import AgentWords, program, shown_commands
-from evalset.recorded.recording_export import replay_lines
-from evalset.verify.errors import PLAY_RECORDED
+from evalset.recorded.recorder import replay_lines
+from evalset.verify.results import PLAY_RECORDED
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.harness.processes import REPOSITORY, completed, quiet_environment

@@ -16,8 +16,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 
 from evalset import EXPORT_FORMS
 from evalset.cli.export_command import FORMS
-from evalset.editing.case_reviews import CaseReview, has_changed_since
-from evalset.editing.sidecars import open_reviews, reviews_text
+from evalset.editing.sidecars import CaseReview, has_changed_since, open_reviews, reviews_text
 from evalset.files.eval_names import case_digest, reviews_path
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.base.documents import LIMITS

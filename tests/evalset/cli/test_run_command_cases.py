@@ -16,9 +16,8 @@ from evalset import export_cases, import_cases
 from evalset.cli.simulator_program import main
 from evalset.doctor import examine
 from evalset.files.case_text import set_json
-from evalset.recorded.embedded_recording import joined, parted
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
-from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.recording_files import joined, parted, read_environment, sidecar_of
 from evalset.verify import verify
 from simulator.scripts import script_of, write_script
 from tests.evalset.files.examples import a_case as an_eval_case

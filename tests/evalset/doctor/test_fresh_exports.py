@@ -15,9 +15,9 @@ from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases
 from evalset.cli.doctor_command import CLEAN, main
 from evalset.doctor import Finding, examine, known_agent, mend
 from evalset.golden_trace.builder import TraceForm
-from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.recorded.known_agents import KnownAgent
-from evalset.recorded.recording_export import record, recorded_for
+from evalset.recorded.recorder import record, recorded_for
 from evalset.recorded.recording_files import sidecar_of
 from simulator import Seats, Simulation, demo_agent
 from simulator.agent_config import SimulatedAgentConfig

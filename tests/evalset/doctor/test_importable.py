@@ -13,7 +13,7 @@ from evalset import GoldenTraceBuilder, export_cases
 from evalset.cli.main import main
 from evalset.doctor import examine, mend
 from evalset.files.case_text import loaded
-from evalset.recorded.recording_export import recorded_for
+from evalset.recorded.recorder import recorded_for
 from simulator.journal import Journal
 from simulator.store import JournalStore
 from tests.evalset.doctor.examples import a_set, in_bytes

@@ -20,8 +20,7 @@ from evalset.doctor import (
     preview_migration,
 )
 from evalset.files.case_text import loaded
-from evalset.recorded.edits_since import recording_edits
-from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.golden_digests import recording_edits, with_golden
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
 from tests.evalset.doctor.examples import (

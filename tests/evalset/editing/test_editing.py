@@ -14,7 +14,6 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalset.editing.case_bytes import spliced
 from evalset.editing.case_edits import (
     AddCall,
     DeleteCase,
@@ -38,15 +37,22 @@ from evalset.editing.case_edits import (
     words_of,
 )
 from evalset.editing.case_history import case_history, steps_as_said
-from evalset.editing.case_parts import EditError, agent_of, calls_of, is_plain_text, steps_of, turns_of
+from evalset.editing.case_parts import (
+    EditError,
+    agent_of,
+    calls_of,
+    is_plain_text,
+    spliced,
+    steps_of,
+    turns_of,
+)
 from evalset.editing.opened_set import identity_at, open_set, row_of
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
 from evalset.editing.set_work import SetWork
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
-from evalset.files.json_splice import Style
-from evalset.files.set_outline import outline_of
+from evalset.files.set_outline import Style, outline_of
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore
 from evalset.verify import keep_tolerances, tolerances_of

@@ -13,16 +13,15 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from evalset import GoldenTraceBuilder, write_golden_trace
 from evalset.editing.case_edits import RemoveCall, ReviewCase, SetCall, SetResponse, SetText, SetValue
 from evalset.editing.case_parts import Where, calls_of
-from evalset.editing.case_reviews import CaseReview
 from evalset.editing.golden_writing import replacing
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
-from evalset.editing.sidecars import open_beside
+from evalset.editing.sidecars import CaseReview, open_beside
 from evalset.errors import CaseTakenError, EvalSetError
 from evalset.files.eval_names import case_digest
+from evalset.recorded.recorder import recorded_for
 from evalset.recorded.recording import CaseNote
-from evalset.recorded.recording_export import recorded_for
 from evalset.recorded.recording_files import put_all, read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore
 from simulator import Simulation

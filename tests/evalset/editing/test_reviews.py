@@ -20,7 +20,11 @@ from evalset.editing.case_edits import (
     SetText,
     SplitCase,
 )
-from evalset.editing.case_reviews import (
+from evalset.editing.opened_set import open_set
+from evalset.editing.set_changes import changes
+from evalset.editing.set_saving import ChangedOnDiskError, conflicts, decided_twice, merged, save
+from evalset.editing.set_work import SetWork
+from evalset.editing.sidecars import (
     NO_REVIEW,
     CaseComment,
     CaseReview,
@@ -28,14 +32,12 @@ from evalset.editing.case_reviews import (
     call_of,
     has_changed_since,
     merged_review,
+    open_beside,
+    open_reviews,
+    reviews_text,
     step_of,
     turn_of,
 )
-from evalset.editing.opened_set import open_set
-from evalset.editing.set_changes import changes
-from evalset.editing.set_saving import ChangedOnDiskError, conflicts, decided_twice, merged, save
-from evalset.editing.set_work import SetWork
-from evalset.editing.sidecars import open_beside, open_reviews, reviews_text
 from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import case_digest, reviews_path

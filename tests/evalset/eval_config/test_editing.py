@@ -14,12 +14,15 @@ from evalset.eval_config.adk_criteria import CRITERIA
 from evalset.eval_config.config_edits import (
     INTERVAL,
     ConfigError,
+    config_of,
     criteria_in,
     custom_metrics,
+    load,
     option,
     read_document,
     rubric_lines,
     rubrics_from,
+    save,
     starting_document,
     threshold,
     value_at,
@@ -31,7 +34,6 @@ from evalset.eval_config.config_edits import (
     with_value,
     written,
 )
-from evalset.eval_config.config_files import config_of, load, save
 
 CAMEL: dict[str, Any] = {
     "criteria": {

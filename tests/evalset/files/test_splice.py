@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from evalset.errors import EvalSetError
 from evalset.files import set_outline
-from evalset.files.json_splice import Style
-from evalset.files.set_outline import Insertion, Outline, outline_of
+from evalset.files.set_outline import Insertion, Outline, Style, outline_of
 from tests.evalset.files.formatting import VALUES, cases, eval_sets, formatted
 
 PATH = Path("orders.evalset.json")

@@ -16,9 +16,9 @@ from google.genai import types
 from app.export.export_case import outline
 from evalset import GoldenTraceBuilder, GoldenTraceError, warnings
 from evalset.golden_trace.builder import TraceForm
-from evalset.golden_trace.confirmations import without_confirmations
+from evalset.golden_trace.golden_steps import without_confirmations
+from evalset.recorded.recorder import recorded_for
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.recording_export import recorded_for
 from evalset.verify import verify
 from simulator import SimulatedAgentConfig, Simulation
 from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect

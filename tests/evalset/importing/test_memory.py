@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evalset.recorded.embedded_recording import joined
-from evalset.recorded.recording_files import read_environment, sidecar_of
+from evalset.recorded.recording_files import joined, read_environment, sidecar_of
 from tests.evalset.files.examples import held_ids
 from tests.evalset.importing.test_files import LISTED, OLD_TURN, set_of, written
 from tests.harness.processes import REPOSITORY, quiet_environment

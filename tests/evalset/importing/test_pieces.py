@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.files import case_text
-from evalset.files.json_splice import Style
+from evalset.files.set_outline import Style
 from evalset.recorded import recording_files
 from evalset.recorded.recording import CaseNote, RecordedCase, RecordedEnvironment, RecordedTurn, lean
 from tests.evalset.files.examples import a_case

@@ -14,8 +14,7 @@ import pytest
 
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.cli.main import main
-from evalset.kept_runs.kept_run import KeptAgent, KeptCase, KeptRun
-from evalset.kept_runs.run_comparison import changes_over_time, compare_runs
+from evalset.kept_runs.kept_run import KeptAgent, KeptCase, KeptRun, changes_over_time, compare_runs
 from evalset.kept_runs.run_files import (
     KeptRunError,
     keep_run,

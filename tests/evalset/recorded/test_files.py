@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.recorded import recording_files
-from evalset.recorded.added_answers import add_played, new_answers
+from evalset.recorded.recorded_script import add_played, new_answers
 from evalset.recorded.recording import (
     VERSION,
     Author,

@@ -15,10 +15,10 @@ from evalset.editing.case_edits import RenameCase
 from evalset.editing.set_saving import save
 from evalset.editing.sidecars import open_beside
 from evalset.recorded import recording_files
-from evalset.recorded.embedded_recording import joined
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
+    joined,
     put_cases,
     read_environment,
     recording_of,

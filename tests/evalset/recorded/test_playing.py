@@ -10,11 +10,9 @@ from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
 
-from evalset.recorded.added_answers import add_played
-from evalset.recorded.recorded_script import Agents, script_of_recorded
-from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recorded_script import Agents, add_played, script_of_recorded
+from evalset.recorded.recorder import recorded_case, replay_lines
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.recording_export import replay_lines
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import SimulatedAgentConfig
 from simulator.facts import Deferred

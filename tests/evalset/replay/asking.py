@@ -15,7 +15,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.recording_export import record
+from evalset.recorded.recorder import record
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.seats.requests import ToolRequest
 from tests.simulator.runtime.stage import PATIENCE, Scripted, call, say

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recorder import record, recorded_case
 from evalset.recorded.recording import RecordedCase
-from evalset.recorded.recording_export import record
 from evalset.recorded.recording_files import put_cases
 from simulator import Seats, SimulatedAgentConfig, Simulation, demo_agent
 from simulator.facts import Fact, Failed

@@ -14,7 +14,7 @@ from google.adk.runners import InMemoryRunner
 from evalset import HermeticEnvironment, UnrecordedCallError
 from evalset.recorded.recording import Author, RecordedCall
 from evalset.recorded.recording_files import put_cases, read_environment
-from evalset.replay.unrecorded_calls import Policy
+from evalset.replay.model_choice import Policy
 from simulator import SimulatedAgentConfig, Simulation
 from simulator.facts import Deferred, Returned
 from simulator.seats.answers import ToolAnswer, failed, raised, returned

@@ -22,8 +22,7 @@ from evalset import GoldenTraceBuilder, HermeticEnvironment, UnrecordedCallError
 from evalset.editing.case_play import script_with_recording
 from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.golden_steps import spoken
-from evalset.recorded.added_answers import add_played, new_answers
-from evalset.recorded.recorded_script import script_of_recorded
+from evalset.recorded.recorded_script import add_played, new_answers, script_of_recorded
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn, without_golden
 from evalset.recorded.recording_files import change_environment, put_cases, read_environment, sidecar_of

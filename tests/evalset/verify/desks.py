@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from evalset.recorded.recording_export import record
+from evalset.recorded.recorder import record
 from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import CaseResult, RunResult, Verification
 from evalset.verify.results import Divergence

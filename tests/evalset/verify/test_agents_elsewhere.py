@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalset.recorded.recording_export import record
+from evalset.recorded.recorder import record
 from evalset.verify import verify
 from simulator import Seats, SimulatedAgentConfig, Simulation, called, said, transferred
 from simulator.agents import AgentSettings, catalogue_for

@@ -30,7 +30,7 @@ from evalset.editing.opened_set import open_set
 from evalset.editing.set_saving import save
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import open_beside
-from evalset.recorded.edits_since import recording_edits
+from evalset.recorded.golden_digests import recording_edits
 from evalset.recorded.recording import without_golden
 from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.replay.model_choice import Models

@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from evalset.golden_trace.steps import Step
 from evalset.recorded.pairing import CallPair
-from evalset.verify.criteria import Criteria, Match
-from evalset.verify.divergence import Compared, aligned, first_divergence, matched
+from evalset.verify.divergence import (
+    Compared,
+    aligned,
+    first_divergence,
+    matched,
+    text_pieces,
+    value_differences,
+)
 from evalset.verify.results import Divergence
-from evalset.verify.value_differences import text_pieces, value_differences
+from evalset.verify.verify_request import Criteria, Match
 from simulator.base.json_values import same
 from simulator.environment.expressions.json_paths import parse
 from tests.evalset.recorded.test_files import json_values, objects

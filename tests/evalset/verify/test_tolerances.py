@@ -46,9 +46,9 @@ from evalset.verify import (
     tolerances_of,
     verify,
 )
+from evalset.verify.proposed_tolerances import WrittenCase
 from evalset.verify.results import ActualTurn
 from evalset.verify.varying_values import is_clock
-from evalset.verify.written_case import WrittenCase
 from tests.evalset.recorded.test_files import json_values
 from tests.evalset.replay import asking
 from tests.evalset.replay.asking import book, played

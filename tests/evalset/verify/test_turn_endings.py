@@ -598,7 +598,7 @@ def test_what_an_agent_began_and_does_not_end_is_left_and_named(
     folder = agent(tmp_path / "quiet", quiet)
     written = played(folder, {"say": "Hello", "moves": [{"agent": "small", "text": "Hi."}]})
     agent(tmp_path / "agents", source)
-    monkeypatch.setattr("evalset.verify.coroutines.ENDING", 0.3)
+    monkeypatch.setattr("evalset.verify.case_replay.ENDING", 0.3)
     assert replay_written(written, "one", agents_dir=tmp_path / "agents").passed
     named = [text for text in caplog.messages if "left running" in text]
     assert [left in text for text in named] == ([True] if left else [])

@@ -31,12 +31,12 @@ from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
 from app.server.owners import LOCAL
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, NoteCase, ReviewCase
-from evalset.editing.case_reviews import CaseReview
 from evalset.editing.set_saving import save
+from evalset.editing.sidecars import CaseReview
 from evalset.golden_trace.steps import Step
 from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
 from evalset.measured import Measured, changed_words, measured_files
-from evalset.recorded import recording_export
+from evalset.recorded import recorder
 from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import (
     CaseInsensitive,
@@ -316,7 +316,7 @@ def test_without_a_whole_recording_there_is_nothing_to_replay(
     tab = opened(path)
     assert wanted in tab.literal
     with monkeypatch.context() as without_key:
-        without_key.setattr(recording_export, "model_reachability", lambda _: "desk: needs a key")
+        without_key.setattr(recorder, "model_reachability", lambda _: "desk: needs a key")
         catalogue().config("desk")
         assert wanted.replace("json')", "json', models='recorded')") in tab.run().literal
     whole = sidecar_of(path).read_bytes()

@@ -9,7 +9,7 @@ import pytest
 from google.adk.tools.agent_tool import AgentTool
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.recording_export import record
+from evalset.recorded.recorder import record
 from evalset.verify import verify
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
