@@ -13,15 +13,10 @@ from app.session.past_calls import Before, PastCall
 from simulator.base.frozen_value import Value
 from simulator.environment.expressions.templates import TemplateError, variables_of
 from simulator.environment.injection.distortions import distorted
-from simulator.environment.injection.realized_effects import answered
 from simulator.environment.injection.rule_effects import (
+    AnsweringEffect,
     DistortEffect,
-    Effect,
-    ErrorEffect,
     LoseEffect,
-    RaiseEffect,
-    ResponseEffect,
-    SequenceEffect,
 )
 from simulator.environment.injection.rules import InjectionRule
 
@@ -58,7 +53,7 @@ def previewed(
     source = session_seed if rule.random_seed is None else str(rule.random_seed)
     seed = f"{len(source)}:{source}:{rule.rule_id}"
     match effect:
-        case ErrorEffect() | ResponseEffect() | SequenceEffect() | RaiseEffect():
+        case AnsweringEffect():
             known = world() if effect.templated else {}
             return _answer(
                 effect, _variables(call, there, known, f"{seed}:fake:{fired_before}"), fired_before
@@ -85,16 +80,16 @@ def _variables(call: PastCall, there: Before, world: Mapping[str, object], seed:
     )
 
 
-def _answer(effect: Effect, variables: Mapping[str, object], fired_before: int) -> Preview:
+def _answer(effect: AnsweringEffect, variables: Mapping[str, object], fired_before: int) -> Preview:
     try:
-        given = answered(effect, variables, fired_before)  # type: ignore[arg-type] # the caller chose its kinds
+        given = effect.answered(variables, fired_before)
     except TemplateError as error:
         return Preview(problem=str(error))
     match given.kind:
         case "value":
             return Preview(after=show_json(given.value))
         case "error":
-            return Preview(after=show_json(given.response))
+            return Preview(after=show_json(given.response()))
         case "raise":
             return Preview(after=f"raises {given.error_type}: {given.message}")
         case _:

@@ -10,13 +10,13 @@ from simulator.base.json_values import JsonObject, canonical, copied
 from simulator.environment.injection.adk_config_text import TextForm, WrittenText, config_text
 from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.adk_losses import unwritable
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
     Effect,
     ErrorEffect,
     ResponseEffect,
 )
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Outcome, Raised, Returned
 
 _REAL = "real"

@@ -23,7 +23,6 @@ from simulator.environment.injection.adk_injection_config import (
     ReadConfig,
     read_config,
 )
-from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.rule_sets import (
     RuleSet,
     RuleSetError,
@@ -31,6 +30,7 @@ from simulator.environment.injection.rule_sets import (
     read_rule_set,
     write_rule_set,
 )
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.invariants import InvariantError, check_invariant
 from simulator.environment.world.seed_tables import read_tables

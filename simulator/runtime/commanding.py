@@ -12,8 +12,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import check_kind
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.injection.rule_trials import Trial
-from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule, Trial
 from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
 from simulator.environment.world.entities import Contradiction, EntityChange
 from simulator.environment.world.invariants import InvariantStatus, check_invariant

@@ -19,8 +19,7 @@ from simulator.environment.environment_facts import (
     WorldEdited,
 )
 from simulator.environment.injection.rule_call import CallContext, Tally
-from simulator.environment.injection.rule_trials import Trial, explain
-from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule, Trial, explain
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.invariants import InvariantError, check_invariant

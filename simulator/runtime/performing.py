@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.injection.rule_trials import Trial
+from simulator.environment.injection.rules import Trial
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.invariants import InvariantStatus, check_invariant, standing

@@ -29,10 +29,10 @@ from simulator.environment.environment_facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.rule_sets import FORMAT as RULES_FORMAT
 from simulator.environment.injection.rule_sets import VERSION as RULES_VERSION
 from simulator.environment.injection.rule_sets import RuleSet, read_rule_set, write_rule_set
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.facts import (
     EVERY,
     NOTHING_EARLIER,

@@ -20,7 +20,7 @@ from simulator.environment.environment_facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.injection.injection import EVERY_TOOL
+from simulator.environment.injection.rules import EVERY_TOOL
 from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.facts import EVERY, AgentPlayer, Fact, ToolAnswered, ToolPlayer, TurnStarted
 from simulator.journal import Journal

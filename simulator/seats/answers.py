@@ -7,9 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from simulator.base.builtin_errors import builtin_error, builtin_name
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import Failed, Outcome, Raised, RaisedError, Returned
 
 AnswerSource: TypeAlias = Literal["written", "edited", "generated"]

@@ -10,8 +10,7 @@ from app.session.past_calls import before, past_calls
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentCard, AgentDirectory, ToolCard
 from simulator.environment.injection.rule_call import CallContext
-from simulator.environment.injection.rule_trials import Trial, explain
-from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule, Trial, explain
 from simulator.facts import (
     AgentSelected,
     Fact,

@@ -67,7 +67,7 @@ PARTS = {
         ("simulator/session",), ("tests/simulator/session", "tests/simulator/test_journal.py")
     ),  # the fold says what a journal takes
     "conditions": Part(
-        ("simulator/environment/injection/compiled_conditions.py",),
+        ("simulator/environment/injection/conditions.py",),
         ("tests/simulator/environment/injection",),
     ),
 }

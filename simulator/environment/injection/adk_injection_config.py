@@ -20,13 +20,13 @@ from simulator.base.json_values import JsonObject, NotJsonError, copied, place_w
 from simulator.base.validation_words import InputError, complaint, doubled, flaws, validated
 from simulator.environment.environment_value import Number, Whole
 from simulator.environment.injection.adk_losses import injection, losses, unwritable
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
     Effect,
     ErrorEffect,
     ResponseEffect,
 )
+from simulator.environment.injection.rules import InjectionRule
 
 _TOOLS = "tool_simulation_configs"
 MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1, "MOCK_STRATEGY_TRACING": 2}

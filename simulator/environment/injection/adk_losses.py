@@ -21,7 +21,6 @@ from simulator.environment.injection.conditions import (
     Not,
     WorldIs,
 )
-from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.rule_effects import (
     ErrorEffect,
     LatencySpread,
@@ -29,6 +28,7 @@ from simulator.environment.injection.rule_effects import (
     ResponseEffect,
     UniformLatency,
 )
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 
 
 def unwritable(rule: InjectionRule) -> str | None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from simulator.base.json_values import JsonObject
+from simulator.base.work_limit import MOST_SECONDS, WorkLimit
+
+MOST_SECONDS_OF_ALL = 0.5
+"""Processor time that the expressions and patterns of all rules may take for one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +37,6 @@ NOTHING_SO_FAR = Tally()
 """The tally of a session's first tool call."""
 
 
-def _no_world() -> Mapping[str, Mapping[str, JsonObject]]:
-    return {}
-
-
-def _no_state() -> JsonObject:
-    return {}
-
-
-def _no_calls() -> Sequence[JsonObject]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """One tool call.
@@ -65,6 +59,47 @@ class CallContext:
     agent: str = ""
     branch: str = ""
     tally: Tally = NOTHING_SO_FAR
-    world: Callable[[], Mapping[str, Mapping[str, JsonObject]]] = field(default=_no_world)
-    state: Callable[[], JsonObject] = field(default=_no_state)
-    calls: Callable[[], Sequence[JsonObject]] = field(default=_no_calls)
+    world: Callable[[], Mapping[str, Mapping[str, JsonObject]]] = dict
+    state: Callable[[], JsonObject] = dict
+    calls: Callable[[], Sequence[JsonObject]] = tuple
+
+
+class Seen:
+    """What the rules have looked at in one decision, so that nothing is fetched twice."""
+
+    def __init__(self, call: CallContext) -> None:
+        self.call = call
+        self.limit = WorkLimit()
+        """What the rule that is judged may still take."""
+        self.words: dict[str, str] = {}
+        """What was said of an argument, by its name."""
+        self._given, self._seconds = MOST_SECONDS, MOST_SECONDS_OF_ALL
+
+    def next_rule(self) -> None:
+        """Give the rule that is judged next a limit of its own, out of the time that all rules have for this call."""
+        if self.limit.left < self._given:
+            self._seconds -= self._given - self.limit.left
+            self._given = min(MOST_SECONDS, max(self._seconds, 0.0))
+            self.limit = WorkLimit(self._given)
+
+    @cached_property
+    def world(self) -> Mapping[str, Mapping[str, JsonObject]]:
+        """The world's entities by plural kind and id."""
+        return self.call.world()
+
+    @cached_property
+    def state(self) -> JsonObject:
+        """The session's state."""
+        return self.call.state()
+
+    @cached_property
+    def calls(self) -> Sequence[JsonObject]:
+        """The earlier calls of the tool."""
+        return self.call.calls()
+
+
+class Why(NamedTuple):
+    """Why a condition does not hold, and how near it came: from 0 to 1."""
+
+    reason: str
+    nearness: float

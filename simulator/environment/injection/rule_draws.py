@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from random import Random
 
-from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 _IN_ADVANCE = 32
 

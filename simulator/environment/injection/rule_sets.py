@@ -18,7 +18,7 @@ from simulator.environment.injection.adk_injection_config import (
     ReadConfig,
     read_config,
 )
-from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 FORMAT = "golden-trace-studio/rules"
 VERSION = 1

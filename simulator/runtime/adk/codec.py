@@ -18,7 +18,6 @@ from google.genai import types
 from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
-from simulator.base.builtin_errors import builtin_error, builtin_name
 from simulator.base.json_values import (
     JsonObject,
     NotJsonError,
@@ -31,6 +30,7 @@ from simulator.base.json_values import (
     write,
 )
 from simulator.base.secret_masking import without_secrets, without_secrets_in
+from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import RaisedError
 from simulator.runtime.adk.adk_private import MADE_CALL_ID
 from simulator.runtime.adk.lazy_list import Later, made

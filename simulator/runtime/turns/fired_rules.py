@@ -11,14 +11,19 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
-from simulator.environment.injection.realized_effects import Answering, answered, latency_of
 from simulator.environment.injection.rule_draws import DrawStreams
-from simulator.environment.injection.rule_effects import OF_A_RESPONSE, DistortEffect, LoseEffect, RaiseEffect
+from simulator.environment.injection.rule_effects import (
+    OF_A_RESPONSE,
+    AnsweringEffect,
+    DistortEffect,
+    LoseEffect,
+    RaiseEffect,
+)
 from simulator.environment.injection.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
 from simulator.facts import (
     AgentRan,
@@ -113,7 +118,12 @@ class Firing:
 
     def latency(self) -> float:
         """Return the time that the rules which fired take, in seconds."""
-        return sum(latency_of(rule, self._chance(rule, "latency")) for rule in self.rules)
+        return sum(
+            rule.latency_seconds
+            if rule.latency is None
+            else rule.latency.seconds(self._chance(rule, "latency"))
+            for rule in self.rules
+        )
 
     def outcome(self, variables: Callable[[str], Mapping[str, object]]) -> Outcome:
         """Return what the rule answers.
@@ -124,12 +134,10 @@ class Firing:
         Raises:
             ValueError: No rule answers this call, or a template cannot be filled in.
         """
-        if self.rule is None or not isinstance(self.rule.effect, get_args(Answering)):
+        if self.rule is None or not isinstance(self.rule.effect, AnsweringEffect):
             raise ValueError("no rule answers this call")
-        given = answered(
-            self.rule.effect,
-            variables(self._seed(self.rule, "fake")),
-            self.before.get(self.rule.rule_id, 0),
+        given = self.rule.effect.answered(
+            variables(self._seed(self.rule, "fake")), self.before.get(self.rule.rule_id, 0)
         )
         match given.kind:
             case "value":
@@ -138,7 +146,7 @@ class Firing:
                 return Failed(
                     error_code=given.error_code,
                     error_message=given.error_message,
-                    details={key: value for key, value in given.response.items() if key not in _OF_ERRORS},
+                    details={key: value for key, value in given.details.items() if key not in _OF_ERRORS},
                 )
             case "raise":
                 return raised(given.error_type, given.message).outcome

@@ -16,8 +16,8 @@ from evalset import HermeticEnvironment, UnrecordedCallError
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import put_cases, read_environment
 from simulator.environment.injection.conditions import CallNumber
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect, HangEffect, ResponseEffect
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Raised, Returned
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.replay.test_hermetic import Heard, replayed

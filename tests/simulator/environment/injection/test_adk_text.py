@@ -18,8 +18,8 @@ from simulator.environment.injection.adk_injection_config import (
     ReadConfig,
     read_config,
 )
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import ErrorEffect, ResponseEffect
+from simulator.environment.injection.rules import InjectionRule
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import PLAIN, json_values
 

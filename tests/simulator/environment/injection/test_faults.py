@@ -11,17 +11,11 @@ from pydantic import JsonValue
 from simulator.environment.expressions.templates import variables_of
 from simulator.environment.injection.distortions import DistortionKind, categories, distorted
 from simulator.environment.injection.fault_library import Fault, faults, search
-from simulator.environment.injection.realized_effects import (
-    GivesError,
-    GivesValue,
-    Raises,
-    answered,
-    latency_of,
-)
 from simulator.environment.injection.rule_call import CallContext
 from simulator.environment.injection.rule_effects import (
     DistortEffect,
     ErrorEffect,
+    GivesValue,
     RaiseEffect,
     SequenceEffect,
 )
@@ -57,9 +51,8 @@ def test_http_faults_say_in_adks_error_shape_what_a_real_service_says() -> None:
     for code in HTTP:
         effect = fault(f"http_{code}").rule("book", "r").effect
         assert isinstance(effect, ErrorEffect)
-        given = answered(effect, CALL, 0)
-        assert isinstance(given, GivesError)
-        said[code] = given.response
+        given = effect.answered(CALL, 0)
+        said[code] = given.response()
         assert said[code]["error_code"] == code
         assert said[code]["error_message"]
         assert len(said[code]) > 2
@@ -75,8 +68,7 @@ def test_faults_that_raise_name_exceptions_that_there_are() -> None:
     assert len(raised) >= 10
     for effect in raised:
         assert isinstance(effect, RaiseEffect)
-        given = answered(effect, CALL, 0)
-        assert isinstance(given, Raises)
+        given = effect.answered(CALL, 0)
         assert issubclass(getattr(builtins, given.error_type), Exception)
         assert given.message
 
@@ -105,15 +97,15 @@ def test_slow_faults_are_slow() -> None:
     for name in ("latency_fixed", "latency_uniform", "latency_log_normal", "latency_very_long"):
         rule = fault(name).rule("t", "r")
         assert rule.effect.kind == "delay"
-        assert latency_of(rule, seeded()) > 0.1
-    assert latency_of(fault("slow_error").rule("t", "r"), seeded()) == 8.0
+        assert (rule.latency.seconds(seeded()) if rule.latency else rule.latency_seconds) > 0.1
+    assert fault("slow_error").rule("t", "r").latency_seconds == 8.0
 
 
 def test_a_polled_job_comes_to_its_end() -> None:
     """The sequence goes from pending to done and stays there."""
     effect = fault("status_sequence").rule("t", "r").effect
     assert isinstance(effect, SequenceEffect)
-    given = [answered(effect, CALL, n) for n in range(5)]
+    given = [effect.answered(CALL, n) for n in range(5)]
     statuses = [each.value["status"] for each in given if isinstance(each, GivesValue)]  # type: ignore[index, call-overload] # it is an object
     assert statuses == ["pending", "processing", "done", "done", "done"]
 
@@ -173,10 +165,9 @@ def effect_of(kind: str, **fields: Any) -> Any:
 def test_an_effect_that_cancels_the_call(error_type: str, code: int) -> None:
     """Timeout, network, execution and validation errors: as an exception, or as the error that the agent sees."""
     raising = effect_of("raise", error_type=error_type, message="no")
-    assert answered(raising, {}, 0) == Raises(error_type=error_type, message="no")
-    said = answered(effect_of("error", error_code=code, error_message="no"), {}, 0)
-    assert isinstance(said, GivesError)
-    assert list(said.response.items()) == [("error_code", code), ("error_message", "no")]
+    assert raising.answered({}, 0) == RaiseEffect(error_type=error_type, message="no")
+    said = effect_of("error", error_code=code, error_message="no").answered({}, 0)
+    assert list(said.response().items()) == [("error_code", code), ("error_message", "no")]
 
 
 @for_each(

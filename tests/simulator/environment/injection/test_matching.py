@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from simulator.environment.injection.compiled_conditions import Seen, Why, ready_condition
 from simulator.environment.injection.conditions import Condition
-from simulator.environment.injection.injection import InjectionRule
-from simulator.environment.injection.rule_call import CallContext, Tally
-from simulator.environment.injection.rules import Miss, evaluate
+from simulator.environment.injection.rule_call import CallContext, Seen, Tally, Why
+from simulator.environment.injection.rules import InjectionRule, Miss, evaluate
 from tests.simulator.base.rows import for_each
 
 ARGUMENTS: dict[str, Any] = {
@@ -227,19 +225,14 @@ FAR = argument("nothing", "present")
 UNKNOWN = number("nth", 2, "rule")
 
 
-def ready(when: dict[str, object], *, negated: bool = False) -> Any:
-    """Make a condition ready."""
-    return ready_condition(_CONDITIONS.validate_python(when), negated=negated)
-
-
 def holds(when: dict[str, object], of: CallContext | None = None, at: int | None = 1) -> Any:
     """Return whether a condition holds, for the call of this number among those that its rule counts."""
-    return ready(when).holds(Seen(of or call()), at)
+    return _CONDITIONS.validate_python(when).holds(Seen(of or call()), at)
 
 
 def why(when: dict[str, object], of: CallContext | None = None, at: int | None = 1) -> Why:
     """Return why it does not."""
-    found: Why = ready(when).why(Seen(of or call()), at)
+    found: Why = _CONDITIONS.validate_python(when).why(Seen(of or call()), at)
     return found
 
 

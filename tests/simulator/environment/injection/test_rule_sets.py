@@ -12,7 +12,6 @@ import yaml
 
 from simulator.environment.injection.conditions import Condition, Test
 from simulator.environment.injection.distortions import categories
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_effects import Effect
 from simulator.environment.injection.rule_set_folder import RuleSetFolder
 from simulator.environment.injection.rule_sets import (
@@ -22,6 +21,7 @@ from simulator.environment.injection.rule_sets import (
     read_rule_set,
     write_rule_set,
 )
+from simulator.environment.injection.rules import InjectionRule
 from tests.simulator.base.rows import for_each
 
 TESTS: list[dict[str, Any]] = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.environment.injection.injection import InjectionRule
 from simulator.environment.injection.rule_call import CallContext, Tally
-from simulator.environment.injection.rule_trials import explain
+from simulator.environment.injection.rules import InjectionRule, explain
 
 
 def rule(rule_id: str, tool_name: str = "find", **fields: Any) -> InjectionRule:
