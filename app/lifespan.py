@@ -21,7 +21,7 @@ from app.server.access_link import ACCESS
 from app.server.closed_tabs import end_closed_tabs
 from app.server.login import open_link
 from app.server.offered_files import follow_deferred
-from simulator.base.masked_log import masked_log
+from simulator.base.secret_masking import masked_log
 
 COLLECT_EVERY_SECONDS = 60.0
 LOOK_FOR_IDLE_SECONDS = 30.0

@@ -11,7 +11,7 @@ from app.server.viewer_time import viewer_time
 from app.session.provenance_labels import as_value
 from app.session.step_labels import step_words
 from app.session.timeline_view import arguments_line
-from simulator.base.json_differences import ABSENT, differing
+from simulator.base.place_names import ABSENT, differing
 from simulator.branches.branch_tree import BY_ITSELF, Branch
 from simulator.facts import (
     AgentSelected,

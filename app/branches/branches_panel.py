@@ -24,7 +24,7 @@ from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.session_summary import is_underway, status
 from app.session.timeline_view import blocks, step, tool_names
-from simulator.base.json_differences import ABSENT
+from simulator.base.place_names import ABSENT
 from simulator.branches.branch_comparison import (
     ComparedRow,
     compared,

@@ -26,8 +26,8 @@ from app.forms.form_tree import parse_schema
 from app.forms.safe_labels import Badge
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.widget_store import KeptInputs, UntouchedInputs, slug
-from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import JsonObject, same
+from simulator.base.place_names import ABSENT
 from simulator.environment.schema.schema_checks import Problem, check
 
 UNREAD_FIELD = (

@@ -17,8 +17,8 @@ from pydantic import JsonValue
 from typing_extensions import override
 
 from app.forms.widget_sync import begin_run, held, hold, set_input
-from simulator.base.json_differences import ABSENT
 from simulator.base.json_values import digest
+from simulator.base.place_names import ABSENT
 
 DraftStore: TypeAlias = MutableMapping[str, str]
 """The unsent texts of one session, by the owner of the inputs; shared by all its tabs."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from simulator.base.json_differences import ABSENT
+from simulator.base.place_names import ABSENT
 
 SEEN_KEY = "acknowledged"
 _SET = "set_inputs"

@@ -28,8 +28,13 @@ from app.session.page_commands import Asked, Steps
 from app.session.session_context import SessionContext
 from simulator.agents import AgentSettingsError, settings_from
 from simulator.environment.injection.adk_config_text import names_no_tool
-from simulator.environment.injection.rule_set_folder import RuleSetFolder, StoredSet
-from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
+from simulator.environment.injection.rule_sets import (
+    RuleSet,
+    RuleSetError,
+    RuleSetFolder,
+    StoredSet,
+    read_rule_set,
+)
 from simulator.environment.injection.rules import InjectionRule
 from simulator.session.commands import ChangeSettings, Command, GiveData, GiveRecording, SetPlayer, SetRules
 

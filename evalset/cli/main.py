@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from evalset.cli.terminal_output import escape_output, kept_from_agents
-from simulator.base.masked_log import masked_log
-from simulator.base.near_names import near
+from simulator.base.secret_masking import masked_log
+from simulator.base.validation_words import near
 
 PROGRAM = "golden-trace"
 BAD_USAGE = 2

@@ -31,10 +31,9 @@ from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.recorded.golden_digests import Edit, edits_since, golden_of, value_digest
 from evalset.recorded.recorder import record, recorded_for
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state
-from simulator.base.json_differences import ABSENT
-from simulator.base.near_names import near
+from simulator.base.place_names import ABSENT
 from simulator.base.state_scopes import lasting
-from simulator.base.validation_words import check_kind
+from simulator.base.validation_words import check_kind, near
 
 if TYPE_CHECKING:
     from simulator.runtime import Simulation

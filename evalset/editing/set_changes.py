@@ -10,7 +10,7 @@ from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, put, 
 from evalset.editing.set_work import EditedCase, SetWork, UnsavedCase
 from evalset.recorded.recording import lean
 from simulator.base.frozen_value import Value
-from simulator.base.json_differences import ABSENT
+from simulator.base.place_names import ABSENT
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]
 

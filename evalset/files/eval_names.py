@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.base.json_values import digest
 from simulator.base.name_casing import snake
-from simulator.base.near_names import near
+from simulator.base.validation_words import near
 
 NAMELESS = "agent"
 """Stands for a name in which no letter or digit can be written in ASCII."""

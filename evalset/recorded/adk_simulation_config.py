@@ -8,8 +8,7 @@ from typing import NamedTuple
 from evalset.recorded.recording import RecordedCall, RecordedCase, RejectedCall
 from simulator.base.json_values import JsonObject, canonical, copied
 from simulator.environment.injection.adk_config_text import TextForm, WrittenText, config_text
-from simulator.environment.injection.adk_injection_config import ReadConfig
-from simulator.environment.injection.adk_losses import unwritable
+from simulator.environment.injection.adk_injection_config import ReadConfig, unwritable
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
     Effect,

@@ -23,7 +23,7 @@ from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
-from simulator.base.near_names import near
+from simulator.base.validation_words import near
 
 Source: TypeAlias = Literal["folder", "file", "demo"]
 

@@ -14,7 +14,7 @@ from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
 from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.agents.load_failure import AgentLoadError
-from simulator.base.near_names import near
+from simulator.base.validation_words import near
 
 
 def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgentConfig:

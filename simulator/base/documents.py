@@ -1,7 +1,7 @@
 """Takes in what people bring: files of a size that is known before they are read, and JSON values as JSON or YAML text.
 
-Each file is opened here, whoever names it: a page, a command, another file. `LIMITS` has all sizes. A text is read by
-`simulator.base.json_text` or `simulator.base.yaml_text`, which refuse too many values and levels; a value is validated by
+Each file is opened here, whoever names it: a page, a command, another file. `LIMITS` has all sizes. JSON is read by
+`simulator.base.json_text`, YAML by libyaml, event by event; both refuse too many values and levels. A value is validated by
 `simulator.base.validation_words`, which stops where enough is wrong.
 """
 
@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
@@ -23,19 +23,9 @@ import yaml
 from pydantic import JsonValue
 
 from simulator.base.json_places import JsonPlaces
-from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
+from simulator.base.json_text import JsonSyntaxError, JsonTextError, line_and_column, read_json
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.validation_words import InputError
-from simulator.base.yaml_text import (
-    BOOLEAN,
-    FLOAT,
-    INTEGER,
-    NULL,
-    YamlPosition,
-    YamlTextError,
-    located,
-    read_yaml,
-)
 
 FileForm: TypeAlias = Literal[
     "rules",
@@ -232,18 +222,21 @@ class Located:
                 return self._json.line(steps)
             except (ValueError, RecursionError):  # it is the short form of YAML
                 self._json = None
-        node = self._root
-        if node is None:
-            return None
+        found = node = self._root
         for step in steps:
-            node = node.at(step) or node
-        return node.line
+            if isinstance(node, yaml.MappingNode):
+                found, node = next((pair for pair in node.value if pair[0].value == step), (found, node))
+            elif (
+                isinstance(node, yaml.SequenceNode) and isinstance(step, int) and 0 <= step < len(node.value)
+            ):
+                found = node = node.value[step]
+        return None if found is None else int(found.start_mark.line) + 1
 
     @cached_property
-    def _root(self) -> YamlPosition | None:
+    def _root(self) -> yaml.Node | None:
         try:
-            return located(self._text)
-        except YamlTextError:
+            return yaml.compose(self._text, Loader=_Events)
+        except (yaml.YAMLError, ValueError):
             return None
 
 
@@ -304,11 +297,162 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
+# ---------------------------------------------------------------- YAML: libyaml's events, so that nothing grows without bounds
+
+try:
+    from yaml import CLoader as _Events
+except ImportError:  # a build without libyaml: the same events, thirty times slower
+    from yaml import Loader as _Events  # type: ignore[assignment] # it gives the same events
+
+MOST_CHARACTERS = 4_000_000
+"""Of YAML; libyaml reads so much in two to three seconds, and JSON of the same size is read in a twentieth of that."""
+
+MOST_LEVELS = 200
+MOST_DIGITS = 4_000
+
+BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
+NULL = re.compile(r"~|null|Null|NULL|")
+INTEGER = re.compile(rf"[-+]?[0-9]{{1,{MOST_DIGITS}}}")
+FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_TOO_MANY_DIGITS = re.compile(rf"[-+]?[0-9]{{{MOST_DIGITS + 1},}}")
+_HALF = re.compile("[\ud800-\udfff]")
+_PLAIN_STARTS = frozenset("tTfF~nN-+.0123456789")
+_TRUE = frozenset({"true", "True", "TRUE"})
+
+
+class _YamlError(DocumentError):
+    def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:
+        place = f", at line {line}, column {column}" if line is not None else ""
+        super().__init__(f"invalid YAML: {reason}{place}")
+
+
 def _yaml(text: str) -> Any:
+    """Read YAML without its surprises: `no` is a text, `2024-01-01` too, there are no aliases, and no name stands twice."""
+    if len(text) > MOST_CHARACTERS:
+        raise _YamlError(
+            f"the text has {len(text):,} characters; the limit for YAML is {MOST_CHARACTERS:,}, so use JSON"
+        )
+    if half := _HALF.search(text):
+        place = line_and_column(text, half.start())
+        raise _YamlError("an unpaired surrogate, which a file cannot contain", *place)
+    events = _events(text)
+    value = _value(next(events), events, 1)
+    for _ in events:  # what follows is looked at too
+        pass
+    return value
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    """Yield the events of the one document."""
+    loader: Any = _Events(text)
+    seen = False
     try:
-        return read_yaml(text)
-    except YamlTextError as error:
-        raise DocumentError(f"invalid YAML: {error}") from error
+        while (event := loader.get_event()) is not None:
+            kind = type(event)
+            if kind is yaml.DocumentStartEvent:
+                if seen:
+                    raise _refused("the text has more than one document", event)
+                seen = True
+            elif kind not in _AROUND:
+                yield event
+        if not seen:
+            raise _YamlError("the text is empty")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = (mark.line + 1, mark.column + 1) if mark else ()
+        raise _YamlError(str(error.problem or error.context), *place) from error
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, _YamlError):
+            raise
+        raise _YamlError(" ".join(str(error).split())) from error
+    finally:
+        loader.dispose()
+
+
+def _value(event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
+    _check_event(event, depth)
+    if isinstance(event, yaml.SequenceStartEvent):
+        _check_tag(event, "seq")
+        items: list[Any] = []
+        while not isinstance(inner := next(events), yaml.SequenceEndEvent):
+            items.append(_value(inner, events, depth + 1))
+        return items
+    _check_tag(event, "map")
+    made: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        name = _name(key)
+        if name in made:
+            raise _refused(f"the field {name!r} appears twice in one object", key)
+        made[name] = _value(next(events), events, depth + 1)
+    return made
+
+
+_AROUND = frozenset({yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent})
+
+
+def _refused(reason: str, event: yaml.Event) -> _YamlError:
+    return _YamlError(reason, *_place_of(event))
+
+
+def _place_of(event: yaml.Event) -> tuple[int, int]:
+    mark: Any = event.start_mark
+    return mark.line + 1, mark.column + 1
+
+
+def _check_event(event: yaml.Event, depth: int) -> None:
+    """Refuse aliases, a few lines of which grow without bounds, and what is nested too deeply."""
+    if isinstance(event, yaml.AliasEvent):
+        raise _refused("aliases are not supported", event)
+    if depth > MOST_LEVELS:
+        raise _refused("nested too deeply", event)
+
+
+def _check_tag(event: Any, wanted: str) -> None:
+    if event.tag not in {None, "!", f"{_CORE}{wanted}"}:
+        raise _refused(f"{event.tag!r} has no JSON equivalent", event)
+
+
+def _name(key: yaml.Event) -> str:
+    if isinstance(key, yaml.AliasEvent):
+        raise _refused("aliases are not supported", key)
+    name = _scalar(key) if isinstance(key, yaml.ScalarEvent) else None
+    if not isinstance(name, str):
+        raise _refused("field names must be strings", key)
+    return name
+
+
+def _scalar(event: yaml.ScalarEvent) -> Any:
+    text: str = event.value
+    tag = event.tag
+    if tag is None:
+        if not event.implicit[0] or (text and text[0] not in _PLAIN_STARTS):
+            return text
+        return _plain(text, event)
+    kind = tag.removeprefix(_CORE) if tag.startswith(_CORE) else tag
+    pattern = {"bool": BOOLEAN, "null": NULL, "int": INTEGER, "float": FLOAT}.get(kind)
+    if kind in {"str", "!"}:
+        return text
+    if pattern is None:
+        raise _refused(f"{tag!r} has no JSON equivalent", event)
+    if not pattern.fullmatch(text):
+        raise _refused(f"{text!r:.40} is not a valid {kind}", event)
+    return float(text) if kind == "float" else _plain(text, event)
+
+
+def _plain(text: str, event: yaml.ScalarEvent) -> Any:
+    if INTEGER.fullmatch(text):
+        return int(text)
+    if FLOAT.fullmatch(text):
+        if _TOO_MANY_DIGITS.fullmatch(text):
+            raise _refused(
+                f"a number has {len(text.lstrip('+-')):,} digits; the limit is {MOST_DIGITS:,}", event
+            )
+        return float(text)
+    if BOOLEAN.fullmatch(text):
+        return text in _TRUE
+    return None if NULL.fullmatch(text) else text
 
 
 class _Dumper(yaml.SafeDumper):

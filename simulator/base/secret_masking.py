@@ -2,7 +2,8 @@
 
 What a person wrote, and what a tool returned, is nobody's error and is left as it is. A secret is known by its own form (a token of a
 provider, a JWT, a private key), by its place (a URL, a header, an option), by the name before it (`password=`, `"apiKey": `, "the password is"),
-or as a value of the environment. Each pattern takes a time that grows with the text alone: errors can be long, and come from anywhere.
+or as a value of the environment. Each pattern takes a time that grows with the text alone: errors can be long, and come from anywhere. A log is masked as a whole (`masked_log`):
+a real tool's exception, which ADK logs, can quote a key.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -233,3 +236,44 @@ def secrets_of(*settings: object) -> tuple[str, ...]:
             )
     kept = (one for one in found if len(one) >= _SHORTEST_SECRET and one.lower() not in _NO_SECRETS)
     return tuple(sorted(kept, key=len, reverse=True))
+
+
+# ---------------------------------------------------------------- logs
+
+
+_FORMATTER = logging.Formatter()
+
+
+@contextmanager
+def masked_log() -> Iterator[None]:
+    """Mask every record that is logged inside the block, by whichever library and for whichever handler."""
+    before = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(_masking(before))
+    try:
+        yield
+    finally:
+        logging.setLogRecordFactory(before)
+
+
+def _masking(make: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
+    def made(*args: Any, **more: Any) -> logging.LogRecord:
+        record = make(*args, **more)
+        with suppress(
+            TypeError, ValueError, KeyError
+        ):  # its handler says what is wrong with a message and its values
+            _mask(record)
+        if record.exc_info and record.exc_info[0] is not None:
+            # A formatter takes this text in place of making one.
+            record.exc_text = without_secrets(_FORMATTER.formatException(record.exc_info))
+        return record
+
+    return made
+
+
+def _mask(record: logging.LogRecord) -> None:
+    if isinstance(record.args, tuple):
+        record.args = tuple(without_secrets(each) if isinstance(each, str) else each for each in record.args)
+    said = record.getMessage()
+    masked = without_secrets(said)
+    if masked != said:
+        record.msg, record.args = masked, ()

@@ -26,9 +26,8 @@ from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import demo_agent
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.json_values import JsonObject
-from simulator.base.masked_log import masked_log
 from simulator.base.model_settings import server_settings_in
-from simulator.base.secret_masking import error_words
+from simulator.base.secret_masking import error_words, masked_log
 from simulator.facts import EarlierData, Fact
 from simulator.journal import Journal
 from simulator.kernel.agent_outline import outlined

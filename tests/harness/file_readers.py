@@ -47,8 +47,7 @@ from simulator.agents.environment_data import EnvironmentDataError, environment_
 from simulator.base.documents import DocumentError, read_document
 from simulator.base.json_text import read_json
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
-from simulator.environment.injection.rule_set_folder import RuleSetFolder
-from simulator.environment.injection.rule_sets import RuleSetError, read_rule_set
+from simulator.environment.injection.rule_sets import RuleSetError, RuleSetFolder, read_rule_set
 from simulator.environment.plugin_config import read_environment_config
 from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
 from simulator.environment.world.seed_tables import TablesError, read_tables

@@ -12,7 +12,7 @@ from jinja2.parser import Parser
 from jinja2.utils import consume
 from jinja2.visitor import NodeTransformer
 
-from simulator.base.near_names import near
+from simulator.base.validation_words import near
 from simulator.base.work_limit import limited
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expression_values import plain

@@ -12,9 +12,9 @@ from simulator.base.json_values import NotJsonError, taken
 from simulator.base.place_names import field_place, item_place
 from simulator.base.work_limit import TooMuchWorkError, WorkLimit
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
+from simulator.environment.expressions.expression_values import Fake
 from simulator.environment.expressions.expression_values import text as text_of
 from simulator.environment.expressions.expressions import compiled
-from simulator.environment.expressions.faker_values import Fake
 
 MOST_EXPRESSIONS = 1_000
 """Expressions that one text may hold."""

@@ -12,8 +12,7 @@ from app.rules.rule_exchange_panel import RULES_VARIABLE, folder_for
 from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.distortions import Distortion
 from simulator.environment.injection.rule_effects import DistortEffect
-from simulator.environment.injection.rule_set_folder import RuleSetFolder
-from simulator.environment.injection.rule_sets import RuleSet, read_rule_set
+from simulator.environment.injection.rule_sets import RuleSet, RuleSetFolder, read_rule_set
 from tests.app.environment.shaped import Shaped
 from tests.app.fakes import FakeSimulation, put_live, rule
 from tests.app.page_driver import HOSTILE, Tab

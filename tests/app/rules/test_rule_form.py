@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from app.live.rule_text import condition_words, effect_words, latency_words, rule_line
 from app.rules.effects_panel import EFFECTS
-from app.rules.rule_form import read_rule, rule_inputs
+from app.rules.rule_editor_panel import read_rule, rule_inputs
 from simulator.environment.injection.conditions import (
     Absent,
     AgentIs,

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from app.forms.typed_json import show_json
 from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
-from app.rules.effects_panel import exceptions, hostile_names, http_presets, http_seeds
-from app.rules.latency_plot import POINTS, curve, quantiles
+from app.rules.effects_panel import (
+    POINTS,
+    curve,
+    exceptions,
+    hostile_names,
+    http_presets,
+    http_seeds,
+    quantiles,
+)
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back
 from app.rules.rule_preview import previewed
 from app.session.past_calls import before, last_misses, past_calls, times_fired

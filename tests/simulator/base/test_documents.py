@@ -17,7 +17,7 @@ from evalset.errors import ScenarioError
 from evalset.eval_config.config_edits import ConfigError
 from evalset.eval_config.config_edits import read_document as read_config
 from evalset.golden_trace.scenarios import read_scenarios
-from simulator.base import yaml_text
+from simulator.base import documents
 from simulator.base.documents import DocumentError, Located, line_of, read_document, write_yaml
 from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
 from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> N
 
 def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words say what to do. Patched, as a text of that size takes a while to make."""
-    monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(documents, "MOST_CHARACTERS", 100)
     with pytest.raises(DocumentError, match=r"101 characters.*\b100\b.*JSON"):
         read_document("a" * 101)
     assert read_document(json.dumps(["a" * 101])) == ["a" * 101]

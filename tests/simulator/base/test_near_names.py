@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.base.near_names import near
+from simulator.base.validation_words import near
 
 LONG = "refund_of_a_large_order_with_express_delivery_to_the_neighbour"
 

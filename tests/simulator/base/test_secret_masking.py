@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from simulator.base.masked_log import masked_log
-from simulator.base.secret_masking import error_words, without_secrets, without_secrets_in
+from simulator.base.secret_masking import error_words, masked_log, without_secrets, without_secrets_in
 from tests.simulator.base.planted_secrets import ENVIRONMENT, LINES, SECRETS
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.base.json_differences import ABSENT, differing
 from simulator.base.json_values import same
+from simulator.base.place_names import ABSENT, differing
 from simulator.branches import branch_comparison
 from simulator.branches.branch_comparison import (
     ComparedRow,

@@ -13,10 +13,10 @@ import yaml
 from simulator.environment.injection.conditions import Condition, Test
 from simulator.environment.injection.distortions import categories
 from simulator.environment.injection.rule_effects import Effect
-from simulator.environment.injection.rule_set_folder import RuleSetFolder
 from simulator.environment.injection.rule_sets import (
     RuleSet,
     RuleSetError,
+    RuleSetFolder,
     RuleSetForm,
     read_rule_set,
     write_rule_set,
