@@ -21,7 +21,8 @@ from simulator.session.query_turns import came_to_nothing, turns_by_query
 
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"
-_BY_MODEL = "model"
+_BY_MODEL = ("model", "generated")
+"""Its own answers, and those that a person accepted as it proposed them."""
 _SHOWN = 80
 _INSTEAD = "adk eval runs the real tools instead, and their responses may lead the agent elsewhere."
 
@@ -78,8 +79,8 @@ def _answers(session: SimulationSession) -> Iterator[str]:
     """Tell of tools' answers, apart from errors, that no real tool gave."""
     authored, injected = _not_real(session, ToolOutput)
     if authored:
-        words = _counted(len(authored), "tool response was", "tool responses were")
-        yield f"{words} written here ({_listed(authored)}). {_INSTEAD}"
+        words = _counted(len(authored), "tool response is", "tool responses are")
+        yield f"{words} not from the real tools ({_listed(authored)}). {_INSTEAD}"
     if injected:
         words = _counted(len(injected), "tool response was", "tool responses were")
         yield f"{words} injected by a rule ({_listed(injected)}). {_INSTEAD}"
@@ -89,14 +90,14 @@ def _errors(session: SimulationSession) -> Iterator[str]:
     """Tell of tools' errors that no real tool gave."""
     authored, injected = _not_real(session, ToolError)
     if failed := [*authored, *injected]:
-        words = _counted(len(failed), "tool call was", "tool calls were")
+        words = _counted(len(failed), "tool call", "tool calls")
         yield (
-            f"{words} made to fail here ({_listed(failed)}). adk eval runs the real tools. If they succeed, the agent gets no error."
+            f"{words} failed, but not in the real tools ({_listed(failed)}). adk eval runs the real tools. If they succeed, the agent gets no error."
         )
 
 
 def _not_real(session: SimulationSession, kind: type[ToolOutput | ToolError]) -> tuple[list[str], list[str]]:
-    """Return the tools whose answers of this kind people (or drafts) authored, and those whose answers rules gave."""
+    """Return the tools whose answers of this kind people, drafts or recordings gave, and those whose answers rules gave."""
     names = {entry.call_id: entry.tool_name for entry in session.history if isinstance(entry, ToolCall)}
     authored: list[str] = []
     injected: list[str] = []
@@ -163,11 +164,11 @@ def _authored_turns(session: SimulationSession) -> Iterator[str]:
         for entry in session.history
         if isinstance(entry, (AgentMessage, ToolCall, FinalResponse))
         and entry.provenance
-        and entry.provenance.source != _BY_MODEL
+        and entry.provenance.source not in _BY_MODEL
     ]
     if agents:
         yield (
-            f"Turns of {_listed(agents)} were written here. adk eval calls the agent's own model instead, which may decide differently."
+            f"Turns of {_listed(agents)} are not from the agent's own model. adk eval calls that model, which may decide differently."
         )
 
 
@@ -176,7 +177,7 @@ def _authored_code(session: SimulationSession) -> Iterator[str]:
         isinstance(entry, CodeRun) and entry.provenance and entry.provenance.source != _REAL
         for entry in session.history
     ):
-        yield "The output of the agent's code was written here. adk eval runs the code."
+        yield "The agent's code was not run for its output. adk eval runs the code."
 
 
 def _changed_state(session: SimulationSession) -> Iterator[str]:

@@ -148,12 +148,13 @@ def test_a_real_session_has_no_caveat() -> None:
 
 
 def test_authored_answers_are_counted_and_named() -> None:
-    """Answers of a person are counted, each tool is named once."""
+    """Answers of a person are counted, each tool is named once; nothing says who gave them, as a recording can, too."""
     of = agent([*ASKED, *ASKED], [call("refund", order_id="A-1", amount=1)], tools=[find_order, refund])
     with opened(of) as sim:
         ask(sim, "go", {"n": 1}, {"n": 2}, returned("paid"))
         first, *rest = warnings(sim.session)
-    assert is_about(first, "3 tool responses ", "written", "(find_order, refund)")
+    assert is_about(first, "3 tool responses ", "not from the real tools", "(find_order, refund)")
+    assert "written" not in first
     assert len(rest) == 1
     assert is_about(rest[0], "", "parallel", "(find_order)")
 
@@ -193,10 +194,13 @@ def test_turns_of_a_person_are_told() -> None:
     person = Seats(agents={"*": "person"}, tools={"*": "real"})
     with opened(agent(tools=[find_order]), seats=person) as sim:
         ask(sim, "Where?", called(("find_order", {"order_id": "A-1"})), said("It is late."))
-        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "not from the agent's own model")
     with opened(agent(), seats=person) as sim:
         ask(sim, "Hello", said("Hi"))
-        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "written")
+        assert is_about(warnings(sim.session)[0], "Turns of order_desk ", "not from the agent's own model")
+    with opened(agent(), seats=person) as sim:  # accepted as the agent's model proposed it
+        ask(sim, "Hello", said("Hi").model_copy(update={"source": "generated"}))
+        assert warnings(sim.session) == ()
 
 
 def test_replies_of_the_user_are_told() -> None:
