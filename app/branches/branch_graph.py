@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.branches.branch_labels import brief, ending, step_before, steps
+from app.branches.branch_labels import brief, ending, step_before
 from app.forms.dot_graph import LIGHT, Palette, quoted
+from app.session.session_summary import counted_steps
 from simulator.branches.branch_tree import BranchTree, TreeEdge, TreeNode
 from simulator.journal import ROOT, Journal
 
@@ -67,4 +68,4 @@ def _lines(node: TreeNode, journal: Journal) -> tuple[str, ...]:
 
 def _edge(edge: TreeEdge, palette: Palette) -> str:
     strong = f', color="{palette.uses["reads"]}", penwidth="2"' if edge.is_taken else ""
-    return f"  {_key(edge.start)} -> {_key(edge.end)} [label={quoted(steps(edge.steps))}{strong}];"
+    return f"  {_key(edge.start)} -> {_key(edge.end)} [label={quoted(counted_steps(edge.steps))}{strong}];"

@@ -50,11 +50,6 @@ def name(branch: Branch) -> str:
     return f"Branch {branch.number}"
 
 
-def steps(count: int) -> str:
-    """Count steps."""
-    return f"{count} step{'' if count == 1 else 's'}"
-
-
 def at(branch: Branch) -> str:
     """Return when the last fact of a branch was appended."""
     return viewer_time(branch.at).strftime("%d %b, %H:%M:%S")

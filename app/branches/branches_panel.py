@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.branches import branch_labels
 from app.branches.branch_graph import newest_of, tree_dot
-from app.branches.branch_labels import held, option, steps
+from app.branches.branch_labels import held, option
 from app.forms.common_panel import badge, block, page_head
 from app.forms.dot_graph import DARK, LIGHT
 from app.forms.safe_labels import Badge, DetailBlock, literal
@@ -22,7 +22,7 @@ from app.session.page_commands import Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
-from app.session.session_summary import is_underway, status
+from app.session.session_summary import counted_steps, is_underway, status
 from app.session.timeline_view import blocks, step, tool_names
 from simulator.base.place_names import ABSENT
 from simulator.branches.branch_comparison import (
@@ -154,9 +154,9 @@ def _compare(session_id: str, here: int, number: int) -> None:
 
 def _where(branch: Branch, journal: Journal) -> str:
     if branch.is_current:
-        ahead = f"{branch_labels.steps(branch.steps)} after your position" if branch.steps else ""
+        ahead = f"{counted_steps(branch.steps)} after your position" if branch.steps else ""
         return " \u00b7 ".join(filter(None, (ahead, branch_labels.at(branch))))
-    own = f"{branch_labels.steps(branch.steps)} long"
+    own = f"{counted_steps(branch.steps)} long"
     return f"{branch_labels.forks(journal, branch.fork)} \u00b7 {own} \u00b7 {branch_labels.at(branch)}"
 
 
@@ -217,7 +217,7 @@ def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) ->
     shared = shared_entries(ours, theirs)
     rows = compared(ours, theirs)
     changed = sum(row.kind != "same" for row in rows)
-    st.caption(f"Both begin with the same {steps(shared)}. After that, {count_words(changed)}.")
+    st.caption(f"Both begin with the same {counted_steps(shared)}. After that, {count_words(changed)}.")
     rows_side_by_side(rows, Sides(tool_names(ours), tool_names(theirs)))
 
 

@@ -7,18 +7,13 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from simulator.base.frozen_value import Value
-from simulator.environment.environment_facts import ConnectionsAnalysed, EnvironmentFact
+from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.facts import (
-    AgentSelected,
-    CallStarted,
     CodeAnswered,
     Fact,
     ModelAnswered,
     ModelProposed,
     Raised,
-    RulesChanged,
-    SeatChanged,
-    SessionOpened,
     ToolAnswered,
     ToolProposed,
     TurnEnded,
@@ -27,13 +22,12 @@ from simulator.facts import (
 )
 from simulator.journal import ROOT, Journal
 from simulator.session import HistoryEntry, SessionFold
+from simulator.session.timeline_fold import Timeline
 
 BY_ITSELF = (ToolProposed, ModelProposed, UserProposed, ConnectionsAnalysed)
 """What is appended where nobody does anything, so that it begins no other way."""
 
 _WRITTEN = ("written", "edited")
-_SET_AT_THE_START = (SeatChanged, RulesChanged, EnvironmentFact)
-
 NodeKind: TypeAlias = Literal["start", "fork", "tip", "place"]
 """What stands at a node: the start of all, facts that are followed by several, a branch's end, or only the head."""
 
@@ -44,7 +38,7 @@ class Branch(Value):
     `number` counts from 1 in the order in which the ways were begun, and stays a branch's own while others grow.
     `tip` is the last fact. `fork` is the last fact that the branch shares with the head's path (-1 where that is
     none), `begins` the first one after it that somebody brought about (None where there is none: the head is at the
-    end), `steps` how many steps follow the fork, and `at` when the last fact was appended. `is_current` marks the branch that
+    end), `steps` how many steps of the timeline follow the fork, and `at` when the last fact was appended. `is_current` marks the branch that
     the head is on; of several that go on from the head, the one on which the newest fact lies, as Redo goes.
     """
 
@@ -67,7 +61,7 @@ class TreeNode(Value):
 
 
 class TreeEdge(Value):
-    """What lies between two places: how many steps; `begins` is the first fact, `is_taken` says that the head's path leads along."""
+    """What lies between two places: how many steps of the timeline; `begins` is the first fact, `is_taken` says that the head's path leads along."""
 
     start: int
     end: int
@@ -133,11 +127,15 @@ class _Grown:
         for number in range(self.count):
             if self.kept[number]:
                 self.children[self.parents[number]].append(number)
-        self.is_step = self._steps()
         self.head = head
         self.here = head
         while not self.kept[self.here]:
             self.here = self.parents[self.here]
+        self.marked = [
+            self.kept[number] and (number in {ROOT, self.here} or len(self.children[number]) != 1)
+            for number in (*range(self.count), ROOT)
+        ]
+        self.counts = self._counts()
 
     def _marked(self, head: int) -> list[bool]:
         taken = [False] * self.count + [True]
@@ -160,20 +158,18 @@ class _Grown:
                 ends[parent] = max(ends[parent], ends[number])
         return kept, newest, ends
 
-    def _steps(self) -> list[bool]:
-        """Say which facts a person counts as a step; what a session is opened with is none."""
-        opening = [False] * self.count + [True]
-        is_step = [False] * (self.count + 1)
-        for number, fact in enumerate(self.facts):
-            parent = self.parents[number]
-            opening[number] = opening[parent] and self._opens(parent, fact)
-            is_step[number] = not opening[number] and _counts(fact)
-        return is_step
-
-    def _opens(self, parent: int, fact: Fact) -> bool:
-        if isinstance(fact, _SET_AT_THE_START):
-            return parent != ROOT and self.facts[parent].at == fact.at
-        return isinstance(fact, (SessionOpened, AgentSelected))
+    def _counts(self) -> list[int]:
+        """Count the entries of the history up to each fact at which the tree forks or ends, and to the head."""
+        lines, counts = {ROOT: Timeline()}, [0] * (self.count + 1)
+        for number, parent in enumerate(self.parents):
+            if not self.kept[number]:
+                continue
+            is_last = number == self.children[parent][-1]
+            line = lines[number] = lines.pop(parent) if is_last else lines[parent].forked()
+            line.apply(number, self.facts[number])
+            if self.marked[number]:
+                counts[number] = len(line.entries())
+        return counts
 
     def _leaves(self) -> list[int]:
         return [
@@ -195,13 +191,11 @@ class _Grown:
 
     def branches(self) -> tuple[Branch, ...]:
         forks = [*range(self.count), ROOT]
-        steps = [0] * (self.count + 1)
         begins: list[int | None] = [None] * (self.count + 1)
         for number, parent in enumerate(self.parents):
             if self.taken[number]:
                 continue
             forks[number] = forks[parent]
-            steps[number] = steps[parent] + self.is_step[number]
             begun = begins[parent]
             begins[number] = (
                 number if begun is None and not isinstance(self.facts[number], BY_ITSELF) else begun
@@ -213,7 +207,7 @@ class _Grown:
                 tip=tip,
                 fork=forks[tip],
                 begins=begins[tip],
-                steps=steps[tip],
+                steps=self._between(forks[tip], leaf),
                 at=self.facts[tip].at,
                 is_current=leaf == current,
             )
@@ -228,11 +222,11 @@ class _Grown:
 
     def tree(self) -> BranchTree:
         numbers = self._numbers()
-        marked = [
-            self.kept[number] and (number in {ROOT, self.here} or len(self.children[number]) != 1)
-            for number in (*range(self.count), ROOT)
-        ]
-        names = {number: self._tip(number) if number in numbers else number for number in self._all(marked)}
+        names = {
+            number: self._tip(number) if number in numbers else number
+            for number in range(ROOT, self.count)
+            if self.marked[number]
+        }
         nodes = tuple(
             TreeNode(
                 fact=name,
@@ -242,10 +236,10 @@ class _Grown:
             )
             for number, name in names.items()
         )
-        return BranchTree(nodes=nodes, edges=tuple(self._edges(marked, names)))
+        return BranchTree(nodes=nodes, edges=tuple(self._edges(names)))
 
-    def _all(self, marked: list[bool]) -> list[int]:
-        return [number for number in range(ROOT, self.count) if marked[number]]
+    def _between(self, start: int, end: int) -> int:
+        return max(0, self.counts[end] - self.counts[start])
 
     def _kind(self, number: int) -> NodeKind:
         if number == ROOT:
@@ -255,31 +249,23 @@ class _Grown:
             return "fork"
         return "place" if followed_by else "tip"
 
-    def _edges(self, marked: list[bool], names: dict[int, int]) -> Iterable[TreeEdge]:
+    def _edges(self, names: dict[int, int]) -> Iterable[TreeEdge]:
         above = [ROOT] * (self.count + 1)
         begins = [ROOT] * (self.count + 1)
-        steps = [0] * (self.count + 1)
         for number, parent in enumerate(self.parents):
             if not self.kept[number]:
                 continue
-            is_first = marked[parent]
+            is_first = self.marked[parent]
             above[number] = parent if is_first else above[parent]
             begins[number] = number if is_first else begins[parent]
-            steps[number] = self.is_step[number] + (0 if is_first else steps[parent])
-            if marked[number]:
+            if self.marked[number]:
                 yield TreeEdge(
                     start=above[number],
                     end=names[number],
                     begins=begins[number],
-                    steps=steps[number],
+                    steps=self._between(above[number], number),
                     is_taken=self.taken[number],
                 )
-
-
-def _counts(fact: Fact) -> bool:
-    if isinstance(fact, TurnEnded):
-        return fact.stopped or fact.error is not None
-    return not isinstance(fact, (*BY_ITSELF, CallStarted))
 
 
 def written_before(journal: Journal, key: str) -> ModelAnswered | None:

@@ -72,7 +72,7 @@ def test_the_branches_are_the_ways_that_somebody_walked(moves: list[Any]) -> Non
         begun = [number for number in after if not isinstance(journal.fact(number), BY_ITSELF)]
         assert branch.fork == (shared[-1] if shared else ROOT)
         assert branch.begins == (begun[0] if begun else None) == first_step(journal, branch, branch.tip)
-        assert branch.steps == len(begun)
+        assert branch.steps == _seen(journal, branch.tip) - _seen(journal, branch.fork)
         assert branch.at == journal.fact(branch.tip).at
         assert branch.tip in journal.tips()
 
@@ -115,10 +115,13 @@ def test_the_tree_shows_each_branch_and_where_it_forks(moves: list[Any]) -> None
     ends = {node.branch: node.fact for node in drawn.nodes if node.branch is not None}
     assert ends == {branch.number: branch.tip for branch in branches(journal)}
     for tip in ends.values():
-        facts = [(number, journal.fact(number)) for number in _walked(journal, tip)]
-        steps = [number for number, fact in facts if number > 1 and not isinstance(fact, BY_ITSELF)]
-        assert sum(edge.steps for edge in _edges_to(above, tip)) == len(steps)
+        assert sum(edge.steps for edge in _edges_to(above, tip)) == _seen(journal, tip)
     _check_kinds(drawn, _ways(journal))
+
+
+def _seen(journal: Journal, tip: int) -> int:
+    """Count the steps of the timeline as it was at a fact."""
+    return 0 if tip == ROOT else len(history_at(journal, tip))
 
 
 def _edges_to(above: dict[int, Any], tip: int) -> list[Any]:
@@ -154,7 +157,7 @@ def _story() -> tuple[Journal, int]:
 
 
 def test_a_branch_counts_what_a_person_sees_as_steps() -> None:
-    """The end of a turn that ended by itself is no step, nor what the session was opened with."""
+    """As many as the timeline has: the end of a turn that ended by itself is no step, nor what the session was opened with."""
     journal, fork = _story()
     new, old = branches(journal)
     assert (new.number, new.steps, new.is_current, new.begins) == (2, 0, True, None)
@@ -162,6 +165,8 @@ def test_a_branch_counts_what_a_person_sees_as_steps() -> None:
     assert [edge.steps for edge in tree(journal).edges] == [2, 2, 1]
     assert [edge.is_taken for edge in tree(journal).edges] == [True, False, True]
     assert first_step(journal, old, journal.head) == new.tip
+    both = Journal([opened(), selected(), asked(), model({"text": "Hm."}, call("a"), call("b"))])
+    assert [edge.steps for edge in tree(both).edges] == [len(both.session().history)] == [4]
 
 
 def test_an_empty_journal_has_no_branch() -> None:
