@@ -467,6 +467,9 @@ def _outline(result: Exportable) -> None:
             st.code(show_json(value), language="json", wrap_lines=True)
 
 
+_WHOLE = ("arguments", "response")
+
+
 def _calls(calls: Sequence[CallLine], number: int) -> None:
     """Draw the calls of a turn as a table, and below it the whole arguments and response of the one that is selected."""
     picked: Any = st.dataframe(
@@ -475,16 +478,16 @@ def _calls(calls: Sequence[CallLine], number: int) -> None:
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        column_config={"tool": st.column_config.TextColumn(width=_name_width(calls))},
+        column_config={
+            "tool": st.column_config.TextColumn(width=_name_width(calls)),
+            **dict.fromkeys(_WHOLE, st.column_config.TextColumn(help="Select a row to see it whole below")),
+        },
         alt="Tool calls of the turn with their responses",
     )
-    places = picked.selection.rows
-    if not places:
-        st.caption("Select a row to see its details.")
-    elif places[0] < len(calls):
-        for title in ("arguments", "response"):
+    for call in (calls[row] for row in picked.selection.rows if row < len(calls)):
+        for title in _WHOLE:
             st.caption(title.capitalize())
-            st.code(getattr(calls[places[0]], title), language="json", wrap_lines=True)
+            st.code(getattr(call, title), language="json", wrap_lines=True)
 
 
 def _ways(
