@@ -25,7 +25,7 @@ class Surroundings(NamedTuple):
     """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
 
     `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
-    the session began with, where it began with one, and `tools` are those of the agent
+    the session began with, where it began with one, `eval_set` the path of the set that its golden goes to, and `tools` are those of the agent
     whose calls wait, where one is known and nobody else's wait. `before` is what a person wrote for an agent's turn that waits before they went back,
     by the request's key.
     """
@@ -37,6 +37,7 @@ class Surroundings(NamedTuple):
     environment: SimulatedEnvironment | None = None
     without_model: Mapping[str, str] = MappingProxyType({})
     golden: NextLines | None = None
+    eval_set: str = ""
     tools: frozenset[str] = frozenset()
     before: Mapping[str, ModelAnswered] = MappingProxyType({})
 
@@ -53,6 +54,7 @@ def surroundings(
     view: SimulationView,
     without_model: Callable[[], Mapping[str, str]] = dict,
     golden: NextLines | None = None,
+    eval_set: str = "",
 ) -> Surroundings:
     """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment
@@ -69,6 +71,7 @@ def surroundings(
         environment=environment,
         without_model=without_model() if turns else {},
         golden=golden,
+        eval_set=eval_set,
         tools=frozenset(tool.name for tool in last.tools)
         if last is not None and callers == {last.agent}
         else frozenset(),

@@ -99,7 +99,7 @@ def _draw(
                 answered_beside(view, thing)
             places = call_arguments(thing)
             _ = thing.candidates  # the draft comes with them; looked at first, it would be made by itself
-            tool = tool_inputs(drafts, thing, around.golden, around.tools)
+            tool = tool_inputs(drafts, thing, around)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes, first=tool.mode)
             return tool_decision(tool, places, around, view.session.history)
@@ -152,7 +152,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroun
     answers: list[AnswerRequest] = []
     for number, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, request, around.golden, around.tools).answer()
+            answer = tool_inputs(drafts, request, around).answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None

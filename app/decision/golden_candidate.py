@@ -48,7 +48,7 @@ def golden_candidate(
         title=FOR_GONE_TOOL if gone else usual,
         why=f"recorded for {gone}, {why}" if gone else why,
         effects=ToolEffects(state_delta=answer.state_delta, actions=answer.actions),
-        **_of_outcome(answer.outcome),
+        **of_outcome(answer.outcome),
     )
 
 
@@ -60,7 +60,8 @@ def _gone_tool(golden: NextLines, request: ToolRequest, tools: Collection[str]) 
     return next((name for name in names if name not in tools), "")
 
 
-def _of_outcome(outcome: Outcome) -> dict[str, Any]:
+def of_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields of a candidate that say an outcome."""
     match outcome:
         case Returned(
             value={"error_code": int() | str() as code, "error_message": str() as message} as value

@@ -33,6 +33,7 @@ _NAMES = {
     "hostile": "Hostile",
     "golden": "Golden",
     "recorded": "Golden",
+    "case": "Case",
 }
 
 _MOST_LINES = 9

@@ -36,7 +36,7 @@ def sent_answer(
     if not was_clicked(inputs.kept, "accept"):
         return None
     known = around()
-    inputs = tool_inputs(drafts, request, known.golden, known.tools)
+    inputs = tool_inputs(drafts, request, known)
     lost = inputs.begin()
     if lost is not None:
         set_aside(inputs, lost)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
 
+from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.described_fields import described, without_null
 from app.decision.golden_candidate import golden_candidate
+from app.decision.set_candidate import set_candidate
 from app.forms.form_reading import Path, incomplete
 from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
@@ -29,9 +30,6 @@ from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
 from simulator.scripts.line_matching import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
-
-if TYPE_CHECKING:
-    from simulator.scripts.next_lines import NextLines
 
 Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
 Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
@@ -62,6 +60,7 @@ class ToolInputs:
         request: The call.
         usual: Keeps how a response was written last, for the next call.
         golden: What the golden responds that the session began with; None where it has no response of this tool.
+        case: What a case of the session's eval set has recorded for such a call; None where none has.
         first: How a response was written last in this browser, for a session in which none was written yet.
     """
 
@@ -71,10 +70,13 @@ class ToolInputs:
         request: ToolRequest,
         usual: KeptInputs,
         golden: Candidate | None = None,
+        *,
+        case: Candidate | None = None,
         first: str = "",
     ) -> None:
         self.kept = kept
         self.golden = golden
+        self._case = case
         self._usual, self._first = usual, first
         self.request = request
         self._make_form()
@@ -87,10 +89,11 @@ class ToolInputs:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The candidates; what the golden responds comes first, and no other is the same."""
+        """The candidates; what the golden responds comes first, or what a case has recorded second, and no other is the same."""
         golden, others = self.golden, self.request.candidates
         if golden is None:
-            return others
+            is_new = self._case and not any(same(one.value, self._case.value) for one in others)
+            return (*others[:1], self._case, *others[1:]) if self._case and is_new else others
         return (golden, *(one for one in others if golden.value is None or not same(one.value, golden.value)))
 
     @property
@@ -529,13 +532,12 @@ def _is_object(text: str) -> bool:
 
 
 def tool_inputs(
-    drafts: DraftStore, request: ToolRequest, golden: NextLines | None = None, tools: Collection[str] = ()
+    drafts: DraftStore, request: ToolRequest, around: Surroundings = NOTHING_AROUND
 ) -> ToolInputs:
-    """Return the inputs of one call out of the session's drafts.
-
-    `golden` is what the case does next that the session began with, `tools` are the names of the agent's tools.
-    """
+    """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
     kept = inputs_of_request(drafts, request.key, request.tool_name, canonical(request.arguments))
     usual = KeptInputs(drafts, "usual response")
     first = "" if usual.value("style") else kept_choice("response_styles")
-    return ToolInputs(kept, request, usual, golden_candidate(golden, request, tools), first)
+    golden = golden_candidate(around.golden, request, around.tools)
+    case = set_candidate(around.eval_set, request) if golden is None else None
+    return ToolInputs(kept, request, usual, golden, case=case, first=first)

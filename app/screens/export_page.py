@@ -137,6 +137,17 @@ def _own_set(live: LiveSession) -> str:
         return str(place)
 
 
+def golden_set(live: LiveSession) -> str:
+    """Return the path of the set that the golden of a session goes to, as it was when this tab first asked: to look for it takes its time."""
+    if played := _played_case(live):
+        return played.path
+    of, path = page_state.get("own_set") or ("", "")
+    if of != live.session_id:
+        path = _own_set(live)
+        page_state.put("own_set", [live.session_id, path])
+    return str(path)
+
+
 def _there(played: PlayedCase | None, found: Replacing | None) -> Literal["", "same", "differs"]:
     """Say whether the case is in its set, and whether it stays as it is if the session's takes its place."""
     if played is None or found is None:

@@ -29,7 +29,7 @@ from app.live.wake_ups import followed_stamp, stamp_of
 from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
-from app.screens.export_page import export_page
+from app.screens.export_page import export_page, golden_set
 from app.screens.sidebar import side
 from app.screens.start_page import start_page
 from app.screens.unreadable_drafts_panel import show_set_aside
@@ -137,7 +137,9 @@ def _at_once(live: LiveSession) -> bool:
     asked: Asked | None = clicked_step() or sent_answer(
         view,
         live.drafts,
-        lambda: surroundings(live.simulation, view, golden=script_play.golden_of(live)),
+        lambda: surroundings(
+            live.simulation, view, golden=script_play.golden_of(live), eval_set=golden_set(live)
+        ),
     )
     if asked is None:
         return False
@@ -277,7 +279,7 @@ def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
         failed = failed_step(live.simulation.journal)
         needed = needs_of(live.config).certain
         return query(view, live.drafts, live.directory.input_schema, failed, golden, needed=needed)
-    around = surroundings(live.simulation, view, lambda: unreachable(live.config), golden)
+    around = surroundings(live.simulation, view, lambda: unreachable(live.config), golden, golden_set(live))
     return decision_panel(view, live.drafts, around)
 
 

@@ -70,6 +70,7 @@ Flag: TypeAlias = Literal[
     "go_to",
     "looked",
     "menu_asked",
+    "own_set",
     "part_failed",
     "problem",
     "python_problem",

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from evalset.recorded.recorded_script import observed
+from evalset.recorded.recorded_script import real_calls
 from evalset.recorded.recorder import author_of
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
 from evalset.replay.model_choice import Policy
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Provenance
 from simulator.runtime.plugin.call_claims import PluginAnswering
 from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
-from simulator.runtime.turns.tool_effects import as_response
 from simulator.session.environment_state import SessionEnvironment
 
 _AT_ONCE = 0.001
@@ -88,20 +86,11 @@ def words_of(author: Author) -> str:
 
 
 def _play_of(eval_id: str, known: Mapping[str, RecordedCase], data: str) -> SessionPlay:
-    recordings = {name: tuple(_plain(name, case)) for name, case in known.items()}
+    recordings = {name: tuple(one for _, one in real_calls(name, case)) for name, case in known.items()}
     environment = SessionEnvironment(data=data, is_data_brought=bool(data), recordings=recordings)
     own = known.get(eval_id)
     rules = tuple(_without_waiting(rule) for rule in own.rules) if own else ()
     return SessionPlay(environment, rules, own.seed if own else "")
-
-
-def _plain(eval_id: str, case: RecordedCase) -> Iterator[ObservedCall]:
-    for number, turn in enumerate(case.turns, start=1):
-        for place, call in enumerate(turn.calls, start=1):
-            if call.outcome.kind in {"returned", "failed"}:
-                where = f"case {eval_id!r}, turn {number}, call {place}"
-                response = as_response(call.beneath or call.outcome)
-                yield observed(call, response, where, is_partial=case.is_partial)
 
 
 def _without_waiting(rule: InjectionRule) -> InjectionRule:

@@ -24,7 +24,9 @@ from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
 
-Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile", "golden", "recorded"]
+Label: TypeAlias = Literal[
+    "expected", "outcome", "empty", "error", "edge", "hostile", "golden", "recorded", "case"
+]
 
 _MOST = 5
 _LONG_FIRST = 8
@@ -45,7 +47,7 @@ class Candidate(FiniteValue):
         error_message: Of an error or an exception: its sentence.
         why: Where it comes from, in words.
         blanks: The places of it for which nothing is known.
-        problems: What is wrong with it by the tool's schema; only the expected one is offered in spite of any.
+        problems: What is wrong with it by the tool's schema; only the expected one, and what was recorded, is offered in spite of any.
         effects: What the tool's code does besides, where it gives this answer.
         by_code: Whether the tool's code shows it.
     """

@@ -71,6 +71,26 @@ def written(live: LiveSession, path: Path, eval_id: str = "another") -> ExportRe
     return write(simulation.session, live.config, form, simulation.journal.head, facts)
 
 
+def test_what_a_case_of_the_set_has_recorded_is_a_candidate_of_the_next_session(
+    live: LiveSession, target: Path
+) -> None:
+    """With the case and what differs as its source; a case that is added is found, and the nearest one counts."""
+    simulation = Simulation.open(live.config)
+    simulation.query("Where is order A-1001?")
+    page = Tab(taken_in(simulation, live.config).session_id)
+    assert not page.keys("choose_case")
+    written(live, target, "shipped")
+    assert "From case 'shipped', turn 1, call 1: args.order_id was 'A-1002'" in page.run().literal
+    other = Simulation.open(live.config)
+    other.query("Where is order A-1001?")
+    order = {"order_id": "A-1001", "status": "lost", "total": 2.0}
+    other.answer(other.pending[0], order)
+    written(taken_in(other, live.config), target, "lost")
+    assert "From case 'lost', turn 1, call 1" in page.run().literal
+    page.click(page.key("give_case"))
+    assert any(getattr(one, "result", None) == order for one in simulation.session.history)
+
+
 def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     """The outline names query, call and answer; ADK's loader has read the case back; nothing comes alive."""
     assert tab.app.success

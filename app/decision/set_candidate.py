@@ -1,0 +1,86 @@
+"""Makes a candidate for a tool call of what the cases of an eval set have recorded of the tool."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.decision.golden_candidate import of_outcome
+from simulator.base.json_values import canonical
+from simulator.environment.call_effects import NO_EFFECTS
+from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.schema.schema_checks import check
+from simulator.facts import Returned
+from simulator.seats.requests import ToolRequest
+
+if TYPE_CHECKING:
+    from evalset.recorded.recording import Author
+    from simulator.environment.recordings.nearest_calls import Near
+    from simulator.environment.recordings.recorded_calls import ObservedCall
+
+IN_SET = "Recorded in another case"
+_MOST_BYTES = 4_000_000
+"""A longer recording is not read: the page would wait for it."""
+
+
+class _Recording(NamedTuple):
+    """The recorded environment of a set as it is now: each is read once."""
+
+    eval_set: str
+    changed: int
+
+
+def set_candidate(eval_set: str, request: ToolRequest) -> Candidate | None:
+    """Return what a case of a set recorded for the nearest call of a tool, with the case as its source; None where none did."""
+    from evalset.recorded.recording_files import sidecar_of  # noqa: PLC0415 - not before a call waits
+
+    try:
+        found = sidecar_of(eval_set).stat() if eval_set else None
+    except (OSError, ValueError):  # there is none yet, or the path is none
+        return None
+    if found is None or found.st_size > _MOST_BYTES:
+        return None
+    recording = _Recording(eval_set, found.st_mtime_ns)
+    known = _nearest(recording, request.tool_name, canonical(request.arguments))
+    if known is None:
+        return None
+    author, near = known
+    response, schema = near.call.response, request.response_schema
+    blanks = [Blank(path=path) for path in author.blanks]
+    blanks += [Blank(path=path, drawn=True) for path in author.uncertain]
+    return Candidate(
+        label="case",
+        title=IN_SET,
+        why=f"From {': '.join(filter(None, (near.call.place, '; '.join(near.differs))))}",
+        blanks=tuple(blanks),
+        problems=() if schema is None else check(response, schema),
+        effects=near.call.effects or NO_EFFECTS,
+        **of_outcome(Returned(value=response)),
+    )
+
+
+@lru_cache(maxsize=256)
+def _nearest(recording: _Recording, tool_name: str, arguments: str) -> tuple[Author, Near] | None:
+    known = [one for one in _calls(recording) if one[1].tool_name == tool_name]
+    found = nearest([call for _, call in known], tool_name, json.loads(arguments), n=1)
+    return (known[found[0].index][0], found[0]) if found else None
+
+
+@lru_cache(maxsize=4)
+def _calls(recording: _Recording) -> tuple[tuple[Author, ObservedCall], ...]:
+    from evalset.recorded.recorded_script import real_calls  # noqa: PLC0415 - not before a call waits
+    from evalset.recorded.recording_files import (  # noqa: PLC0415 - as above
+        RecordedEnvironmentError,
+        read_environment,
+        sidecar_of,
+    )
+
+    try:
+        cases = read_environment(sidecar_of(recording.eval_set)).cases
+    except (OSError, RecordedEnvironmentError):  # Verify and the doctor say so
+        return ()
+    found = (one for name, case in cases.items() for one in real_calls(name, case))
+    return tuple(one for one in found if one[0].source != "injected")
