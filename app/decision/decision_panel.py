@@ -13,6 +13,7 @@ from app.decision.adk_words import is_own_question
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
+from app.decision.described_fields import without_null
 from app.decision.golden_panel import golden_message, golden_reply
 from app.decision.queue_panel import Queue, Thing, answered_beside, open_at_top, waiting
 from app.decision.request_panel import (
@@ -46,7 +47,8 @@ from app.session.running_panel import running
 from app.session.step_labels import would_answer
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.conventions.entity_kinds import is_identifier
-from simulator.environment.drafts.blanks import unsure_of
+from simulator.environment.drafts.blanks import unsure_of, without_blanks
+from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -114,7 +116,7 @@ def _draw(
             kept = KeptInputs(drafts, f"open {thing.call_id}")
             with place():
                 used = golden_reply(kept, around.golden, thing)
-            return open_call(kept, thing, _pending(view.session, thing)) or used
+            return open_call(kept, thing, _pending(view.session, thing), around) or used
         case None:
             again = KeptInputs(drafts, "again", str(len(view.session.turns)))
             used_message = golden_message(again, around.golden, "again_text")
@@ -218,9 +220,11 @@ def code_decision(kept: KeptInputs, request: CodeRequest) -> Asked | None:
 # Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
 
 
-def open_call(kept: KeptInputs, call: OpenCall, pending: JsonObject) -> Confirm | Reply | None:
+def open_call(
+    kept: KeptInputs, call: OpenCall, pending: JsonObject, around: Surroundings
+) -> Confirm | Reply | None:
     """Draw one open call, with what it was answered at first; return the user's answer to it."""
-    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call, pending)
+    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call, pending, around)
 
 
 def _pending(session: SimulationSession, call: OpenCall) -> JsonObject:
@@ -270,7 +274,7 @@ def _payload(kept: KeptInputs, wanted: JsonValue) -> tuple[JsonValue, bool]:
     return result.value, not result.problems
 
 
-def _late(kept: KeptInputs, call: OpenCall, pending: JsonObject) -> Reply | None:
+def _late(kept: KeptInputs, call: OpenCall, pending: JsonObject, around: Surroundings) -> Reply | None:
     badge = ("answered once", "", "gray") if call.answered else ("waiting for its result", "", "orange")
     heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
@@ -282,13 +286,37 @@ def _late(kept: KeptInputs, call: OpenCall, pending: JsonObject) -> Reply | None
         arguments(others)
     if isinstance(schema, dict) and schema:
         return _by_form(kept, call, schema)
-    first: JsonValue = {**pending, "status": "done"}
-    editor = ValueEditor(kept, "response_late", first, label="Late result (JSON)")
+    shape, known = _late_shape(kept, call, around)
+    first: JsonValue = {**known, **pending} if shape else {**pending, "status": "done"}
+    editor = ValueEditor(kept, "response_late", first, shape, "Late result (JSON)")
     now = editor.result().value
     if isinstance(now, dict):
         editor.marks = {(name,): _FIRST for name, value in pending.items() if same(now.get(name), value)}
     result = editor.draw(tried=was_clicked(kept, "accept"))
     return _reply(kept, call, "Send result", result)
+
+
+def _late_shape(
+    kept: KeptInputs, call: OpenCall, around: Surroundings
+) -> tuple[JsonObject | None, JsonObject]:
+    """Return the schema of a call's late result, declared or as its draft has it, and what is known of it; it is drafted once."""
+    found = kept.value("late_draft")
+    if found is None and around.environment is not None:
+        made = around.environment.late_result(call.call_id)
+        draft = made.draft if made else None
+        if made is None or not isinstance(draft, dict):
+            found = {}
+        else:
+            known = without_blanks(draft, [blank.path for blank in made.draft_blanks])
+            declared = made.response_schema or {}
+            shape = (
+                declared
+                if declared.get("properties")
+                else without_null(inferred_schema([draft], call.tool_name, closed=False))
+            )
+            found = {"shape": shape, "known": known}
+        kept.put("late_draft", found)
+    return (found or {}).get("shape"), (found or {}).get("known", {})
 
 
 _FIRST = Badge(text="From the first response", color="blue", icon=":material/search:")

@@ -41,6 +41,7 @@ from simulator.seats.requests import Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession
 from simulator.session.commands import (
     Command,
+    DraftLateResult,
     MoveHead,
     Query,
     Question,
@@ -397,12 +398,12 @@ class RemoteSimulation(Commanding):
     # ------------------------------------------------------------ commands
 
     def look(self, question: Question) -> Any:
-        """Return the answer to a question; None where the model's last request is asked and the agent's process does not answer."""
+        """Return the answer to a question; None where the agent's process does not answer, and the page can do without it."""
         check_question(question)
         try:
             found = self._asked("look", {"question": written(question)}, _LOOK_SECONDS)
         except SimulationError:
-            if isinstance(question, SeenByModel):
+            if isinstance(question, (DraftLateResult, SeenByModel)):
                 return None
             raise
         return gives(type(question)).validate_python(found)

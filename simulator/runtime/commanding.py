@@ -378,6 +378,11 @@ class SimulatedEnvironment:
         found: tuple[Contradiction, ...] = self._simulation.look(asked)
         return found
 
+    def late_result(self, call_id: str) -> ToolRequest | None:
+        """Return the draft of what a call that was left open may be answered later; None where its tool is not known."""
+        found: ToolRequest | None = self._simulation.look(commands.DraftLateResult(call_id=call_id))
+        return found
+
     # ------------------------------------------------------------ shaping it
 
     def change(self, settings: EnvironmentSettings | None = None, **fields: Any) -> None:

@@ -34,7 +34,7 @@ from simulator.runtime.models import environment_model
 from simulator.runtime.models.environment_model import source_for_model
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.undo_targets import redo_target, undo_target
-from simulator.seats.requests import ModelRequest
+from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import commands
 from simulator.session.commands import Command, Question
 
@@ -302,6 +302,10 @@ _KNOWS: Mapping[type[Question], tuple[Any, _Does]] = {
     commands.TryRules: (
         tuple[Trial, ...],
         lambda engine, asked: environment_changes.try_rules(engine, asked.rules, asked.call),
+    ),
+    commands.DraftLateResult: (
+        ToolRequest | None,
+        lambda engine, asked: tool_requests.late_result(engine, asked.call_id),
     ),
     commands.FindContradictions: (
         tuple[Contradiction, ...],

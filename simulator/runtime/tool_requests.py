@@ -11,12 +11,20 @@ from typing import Any
 from simulator.base.json_values import copied
 from simulator.base.secret_masking import error_words
 from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.draft_request import DraftCall, Sources
+from simulator.environment.drafts.evidence_drafts import GUESS
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import DraftDrawn, Outcome, ToolProposed
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.answering.draft_maker import OfflineDraft
+from simulator.runtime.answering.draft_maker import (
+    Inside,
+    OfflineDraft,
+    attempted,
+    offline_drafts,
+    offline_question,
+)
 from simulator.runtime.answering.live_pipeline import LiveDrafting
 from simulator.runtime.answering.pipeline import NOT_ASKED
 from simulator.runtime.errors import ContradictionError, SimulationError, ends_the_work
@@ -24,7 +32,7 @@ from simulator.runtime.models.environment_model import Generation, begin_if_due,
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.tool_effects import as_response, breach_of
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import WaitingRequest
+from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, held_to
 from simulator.seats.requests import Makers, ToolRequest
 
 
@@ -131,6 +139,41 @@ class KnowledgeSnapshot:
             return engine.drafting
         knowledge = engine.knowledge_along(engine.journal.branched(self._head))
         return LiveDrafting(engine.seed, knowledge, engine.tool_codes)
+
+
+def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
+    """Describe the late result of a call that was left open, with a draft of it; what the tool gave for the time being says nothing of that."""
+    seen = engine.last_model_call()
+    call = next((one for one in engine.journal.fold.session().open_calls if one.call_id == call_id), None)
+    tools = {} if seen is None else {one.name: one for one in declared_tools(seen.request)}
+    if call is None or call.tool_name not in tools:
+        return None
+    with engine.drafting.knowing() as known:
+        tool = held_to(tools[call.tool_name], known.output_schema(call.tool_name))
+        inside = Inside(f"{engine.seed}/{call_id}", engine.tool_codes())
+
+        def ask() -> tuple[DraftCall, Sources]:
+            asked, sources = offline_question(known, tool, call.arguments, inside)
+            others = [
+                one for one in asked.earlier if (one.tool_name, one.arguments) != (tool.name, call.arguments)
+            ]
+            return asked.model_copy(update={"is_long_running": False, "earlier": tuple(others)}), sources
+
+        made = attempted(ask, lambda asked: offline_drafts(tool, asked), lambda _: None)
+    if made is None or GUESS in made.sources:
+        return None
+    return ToolRequest(
+        key=call_id,
+        turn=-1,
+        call_id=call_id,
+        agent=call.agent,
+        tool_name=tool.name,
+        arguments=copied(call.arguments),
+        response_schema=tool.response,
+        draft=copied(made.draft),
+        draft_from=made.sources,
+        draft_blanks=made.blanks,
+    )
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:

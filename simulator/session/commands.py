@@ -296,6 +296,12 @@ class FindContradictions(Question):
     outcome: Outcome
 
 
+class DraftLateResult(Question):
+    """What the late result of a call that was left open may be."""
+
+    call_id: str
+
+
 def _by_name(base: type[Value]) -> dict[str, type[Any]]:
     return {each.__name__: each for kind in base.__subclasses__() for each in (kind, *kind.__subclasses__())}
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 import streamlit
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel
 from streamlit.runtime.context import StreamlitCookies
@@ -394,6 +396,49 @@ def test_a_late_result_keeps_the_fields_that_identify_its_first_response() -> No
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
         assert reply.response == {"ticket_id": "T-1", "status": "done"}
+
+
+class Delivery(BaseModel):
+    """What becomes of an order."""
+
+    ticket_id: str
+    boxes: int
+
+
+def deliver(order_id: str) -> Delivery:
+    """Deliver an order, some day."""
+    raise NotImplementedError(order_id)
+
+
+def collect(order_id: str) -> dict:  # type: ignore[type-arg] # as people write it
+    """Collect an order, some day."""
+    with urlopen(f"https://orders.test/{order_id}") as response:
+        found = json.loads(response.read())
+    return {"order_id": order_id, "ticket_id": found["ticket"], "boxes": found["boxes"]}
+
+
+@pytest.mark.parametrize(
+    ("tool", "value"),
+    [
+        (deliver, {"ticket_id": "T-1", "boxes": 3}),
+        (collect, {"order_id": "A", "ticket_id": "T-1", "boxes": 3}),
+    ],
+)
+def test_a_late_result_has_the_fields_that_are_declared_or_in_the_code(
+    tool: Callable[..., Any], value: object
+) -> None:
+    """What is known stands in them; the others are empty."""
+    tools = [LongRunningFunctionTool(tool)]
+    with asked_for(call(tool.__name__, order_id="A"), tools=tools) as simulation:
+        first = {"ticket_id": "T-1", "status": "pending"}
+        assert simulation.answer(simulation.pending[0], first, wait=PATIENCE)
+        page = Deciding(simulation)
+        page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
+        assert "status" not in " ".join(page.names())
+        page.type(next(one for one in page.names() if ".boxes_" in one), "3").press("accept_")
+        reply = simulation.session.history[-2]
+        assert reply.type == "user_reply"
+        assert reply.response == value
 
 
 def test_all_drafts_are_accepted_at_once() -> None:

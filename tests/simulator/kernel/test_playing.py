@@ -119,6 +119,7 @@ def test_rules_the_world_and_the_settings_are_reached(remote: RemoteSimulation) 
     remote.environment.change(invariants=("stock >= 0",))
     assert remote.environment.settings.invariants == ("stock >= 0",)
     assert remote.environment.sources_for_model().keys() == {"find_order"}
+    assert remote.environment.late_result("none") is None
 
 
 def refusals(simulation: RemoteSimulation | Simulation) -> list[str]:
