@@ -165,7 +165,7 @@ def exception_inputs(inputs: ToolInputs) -> None:
         why = "The tool's code raises this exception for these arguments."
         st.caption(f"{why} ADK passes the value of an enum as text." if has_enum else why)
     known, message = inputs.exception
-    options = _EXCEPTIONS if known in _EXCEPTIONS or not known else (known, *_EXCEPTIONS)
+    options = [one for one in dict.fromkeys((*inputs.own_exceptions, *_EXCEPTIONS, known)) if one]
     st.selectbox(
         "Type",
         options,

@@ -18,6 +18,7 @@ from app.forms.value_shapes import Way, filled, objects_in, with_field, without_
 from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, slug
 from app.server.browser_choices import keep_choice, kept_choice
 from app.session.provenance_labels import CANDIDATE
+from simulator.base.builtin_errors import builtin_error
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import is_error
@@ -43,6 +44,7 @@ CHOSEN = "chosen"
 FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
+_RAISED = re.compile(r"^[ \t]+(\w*(?:Error|Exception)):", re.MULTILINE)
 _ADK_ERROR = ("error_code", "error_message")
 
 
@@ -173,6 +175,14 @@ class ToolInputs:
             (str(expected.error_code), expected.error_message) if expected else (FIRST_EXCEPTION, "")
         )
         return str(value("exception_type", kind) or ""), str(value("exception_message", words) or "")
+
+    @property
+    def own_exceptions(self) -> tuple[str, ...]:
+        """The types of the exceptions that the tool's code raises, and then the builtin ones that its description names."""
+        by_code = (str(one.error_code) for one in self.candidates if one.kind == "exception")
+        _, _, told = self.request.description.partition("Raises:")
+        named = (one for one in _RAISED.findall(told) if builtin_error(one, ""))
+        return tuple(dict.fromkeys((*by_code, *named)))
 
     @property
     def style(self) -> Style:

@@ -398,6 +398,27 @@ def test_a_late_result_keeps_the_fields_that_identify_its_first_response() -> No
         assert reply.response == {"ticket_id": "T-1", "status": "done"}
 
 
+def settle(claim_id: str) -> dict:  # type: ignore[type-arg] # as people write it
+    """Settle a claim.
+
+    Raises:
+        ClaimClosedError: The claim is closed.
+        NotImplementedError: It is of another country.
+    """
+    with urlopen(f"https://claims.test/{claim_id}") as response:
+        if not json.loads(response.read())["open"]:
+            raise LookupError(claim_id)
+    return {"claim_id": claim_id}
+
+
+def test_the_exceptions_of_the_tool_come_first_among_those_to_raise() -> None:
+    """Those that its code raises, and then the builtin ones that its description names."""
+    with asked_for(call("settle", claim_id="C-1"), tools=[settle]) as simulation:
+        page = Deciding(simulation).choose("mode_", "Exception")
+        (kinds,) = (one.options for one in page.tab.selectbox if str(one.key).startswith("exception_type_"))
+        assert kinds[:3] == ["LookupError", "NotImplementedError", "RuntimeError"]
+
+
 class Delivery(BaseModel):
     """What becomes of an order."""
 
