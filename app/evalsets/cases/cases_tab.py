@@ -140,7 +140,9 @@ def _line(scene: SetContext, row: CaseRow, results: Mapping[str, LastResult]) ->
 
 
 def _filters(scene: SetContext, rows: list[CaseRow]) -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="case_filters"):
+    # On a phone, the style sheet hides all but the search and the switch while that is off; elsewhere it hides the switch.
+    key = f"case_filters_{'open' if st.session_state.get('case_more') else 'shut'}"
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key=key):
         st.text_input(
             "Search cases",
             key="case_search",
@@ -148,6 +150,7 @@ def _filters(scene: SetContext, rows: list[CaseRow]) -> None:
             icon=":material/search:",
             **_IN_ADDRESS,
         )
+        st.toggle("Filters", key="case_more")
         _choices("Tools", "case_tools", (row.tools for row in rows))
         _choices("Agents", "case_agents", (row.agents for row in rows))
         _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))

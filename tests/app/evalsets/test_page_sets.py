@@ -56,10 +56,11 @@ from simulator.store import JournalStore
 from tests.app.decision.deciding import facts
 from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.evalsets.set_tabs import imported, on_set, same_address, settled
-from tests.app.page_driver import HOSTILE, Tab, block_key
+from tests.app.page_driver import HOSTILE, MAIN, Tab, block_key
 from tests.evalset.doctor.test_importable import importable
 from tests.evalset.editing.editing_sets import a_raw_case, write_set
 
+STYLES = MAIN.with_name("styles.css").read_text()
 NOT_THEIRS = r"\.json files in"
 """What an error says of the files that somebody may open."""
 
@@ -101,6 +102,15 @@ def test_a_set_is_found_and_opened_from_the_list(path: Path) -> None:
     assert "set" not in tab.app.query_params
     copied = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case", case_tools="no such tool")
     assert "2 of 3 cases" in copied.words
+
+
+def test_the_filters_wait_for_their_switch_on_a_phone(path: Path) -> None:
+    """The style sheet hides them there, all but the search and the switch."""
+    tab = on_set(path)
+    (style,) = [line for line in STYLES.splitlines() if ".st-key-case_filters_shut >" in line]
+    assert all(f".st-key-{key}" in style and tab.has(key) for key in ("case_search", "case_more"))
+    assert tab.keys("case_filters_") == ["case_filters_shut"]
+    assert tab.fill("case_more", True).run().keys("case_filters_") == ["case_filters_open"]
 
 
 def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
