@@ -538,15 +538,15 @@ def test_a_case_is_verified_and_checked_where_it_is_shown(eval_set: Changed) -> 
     settled(opened(path), path)
     tab = Tab(page="sets", set=str(path), case="one")
     settled(tab.click(tab.key("case_verify-case")), path)
-    assert [words.split(",")[0] for words in badges(tab)] == ["✗ failed"]
+    assert [words.split(",")[0] for words in badges(tab)] == ["✗ failed"], tab.literal
     (sentence,) = [run.divergence.sentence for run in last_run(path) if run.divergence is not None]
     tab.unfold(tab.key("case_results_"))
     assert "turn 1" in tab.words
     assert tab.literal.count(sentence) == 1
     settled(tab.click(tab.key("case_check-case")), path)
-    assert [words for words in badges(tab) if "finding" in words or words == "no problems"]
+    assert [words for words in badges(tab) if "finding" in words or words == "no problems"], tab.literal
     other = Tab(page="sets", set=str(path), case="two")
-    assert badges(other) == ["no problems"]
+    assert badges(other) == ["no problems"], other.literal
     settled(other.click(other.key("case_verify-case")), path)
     assert badges(tab.run())[0].startswith("✗ failed, ")
     assert VERIFIED not in bench_of(path).jobs
@@ -645,7 +645,8 @@ def badges(tab: Tab) -> list[str]:
     """Return the words on the badges of what was run on a case."""
     found = [str(each.value) for each in tab.app.markdown]
     marks = [re.search(r"-badge\[(.*)\]", each) for each in found]
-    return [mark[1] for mark in marks if mark and re.search("passed|failed|finding|no problems", mark[1])]
+    said = "passed|failed|could not run|stopped|finding|no problems"
+    return [mark[1] for mark in marks if mark and re.search(said, mark[1])]
 
 
 def verification(path: Path, **statuses: CaseStatus) -> Verification:
