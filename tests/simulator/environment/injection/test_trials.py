@@ -41,7 +41,7 @@ def test_each_rule_is_tried_as_if_it_stood_alone() -> None:
         ("unlucky", False, "drew 0.4, needed less than 0.3"),
         ("empty", False, "2 responses"),
         ("off", False, "switched off"),
-        ("second", False, "call 4, wanted call 2"),
+        ("second", False, "call 4 that matches since the rule was added, wanted call 2"),
         ("city", False, 'args.city was "Oslo", wanted "Rome"'),
         ("off too", False, 'switched off; args.city was "Oslo", wanted "Rome"'),
         ("other", False, "applies to pay, "),
