@@ -262,7 +262,11 @@ def _made_by_code(_: Any) -> str:
 def _likeness_of_tool(tool: ToolOutline, made: list[Any]) -> Any:
     if tool.is_set:
         return type(tool.name, (), {"get_tools": None})()
-    return LikenessTool(tool) if tool.agent is None else AgentTool(made[tool.agent])
+    if tool.agent is None:
+        return LikenessTool(tool)
+    asks = AgentTool(made[tool.agent])
+    vars(asks)["dropped_places"] = tool.declaration.dropped if tool.declaration else ()
+    return asks
 
 
 def _input_class(schema: JsonObject | None) -> type[BaseModel] | None:

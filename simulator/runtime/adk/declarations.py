@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, Union, get_args, get_origin, runtime_checkable
 
 import typing_extensions
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.events.event import Event
 from google.adk.events.request_input import RequestInput
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -131,11 +133,14 @@ class ToldPlaces(Protocol):
 def dropped_places(tool: BaseTool) -> tuple[str, ...]:
     """Return where ADK drops what a tool's declaration does not name: `$` for its arguments, `$.lines` for the objects in one of them.
 
-    ADK hands a function the arguments of its signature and no others, and makes pydantic models of those that are annotated so. A tool of any
-    other class does with its arguments what it likes, which `UNKNOWN_PLACE` says.
+    ADK hands a function the arguments of its signature and no others, and makes pydantic models of those that are annotated so, and of what an
+    agent with an input schema is asked. A tool of any other class does with its arguments what it likes, which `UNKNOWN_PLACE` says.
     """
     if isinstance(tool, ToldPlaces):
         return tool.dropped_places
+    if type(tool) is AgentTool and _drops_fields(kind := _taken_by(tool.agent)):
+        fields = kind.model_fields.items()
+        return ("$", *(f"$.{name}" for name, field in fields if _drops_fields(field.annotation)))
     if not isinstance(tool, FunctionTool) or type(tool) not in (FunctionTool, LongRunningFunctionTool):
         return (UNKNOWN_PLACE,)
     try:
@@ -149,6 +154,13 @@ def dropped_places(tool: BaseTool) -> tuple[str, ...]:
     except Exception:  # noqa: BLE001 - annotations are someone's code, and may name what only a type checker imports
         hints = {}
     return ("$", *(f"$.{each.name}" for each in parameters if _drops_fields(hints.get(each.name))))
+
+
+def _taken_by(agent: Any) -> Any:
+    """Return the schema of what ADK asks an agent that is used as a tool: its own, or that of its first agent."""
+    while not isinstance(agent, LlmAgent) and getattr(agent, "sub_agents", None):
+        agent = agent.sub_agents[0]
+    return agent.input_schema if isinstance(agent, LlmAgent) else None
 
 
 def _drops_fields(hint: Any) -> bool:
@@ -165,7 +177,7 @@ def _is_model(kind: Any) -> bool:
 
 
 def _names_all(kind: Any, seen: set[Any]) -> bool:
-    """Return whether models take their fields by the declared names alone: no other alias, and no validator that sees the rest."""
+    """Return whether models take their fields by the declared names alone: no others, no other alias, and no validator that sees the rest."""
     if not _is_model(kind):
         return all(_names_all(each, seen) for each in get_args(kind))
     if kind in seen:
@@ -174,7 +186,8 @@ def _names_all(kind: Any, seen: set[Any]) -> bool:
     checks = kind.__pydantic_decorators__.model_validators.values()
     fields = kind.model_fields.values()
     return (
-        all(check.info.mode == "after" for check in checks)
+        kind.model_config.get("extra") != "allow"
+        and all(check.info.mode == "after" for check in checks)
         and all(field.alias is None and field.validation_alias is None for field in fields)
         and all(_names_all(field.annotation, seen) for field in fields)
     )

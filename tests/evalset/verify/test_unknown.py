@@ -1009,6 +1009,54 @@ def test_an_argument_whose_value_would_be_dropped_is_not_accepted(
     assert ("value would be dropped" in told) is bool(words and call is not BOOKED)
 
 
+TOPICS = """
+from google.adk.agents import SequentialAgent
+from pydantic import AliasChoices, BaseModel, Field
+
+
+class Note(BaseModel):
+    text: str
+    why: str = ""
+
+
+class Topic(BaseModel):
+    depth: int = 1
+    notes: list[Note] = []
+
+
+one = LlmAgent(name="one", model="gemini-2.5-flash", instruction="Know.", input_schema=Topic)
+expert = SequentialAgent(name="expert", description="Knows.", sub_agents=[one])
+root_agent = LlmAgent(name="desk", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(expert)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("depth: int = 1", "level: int = 1"), "'depth' is unknown"),
+        (("why: str", "reason: str"), "$.notes[0]: 'why' is unknown"),
+        (("depth: int = 1", "model_config = {'extra': 'allow'}"), ""),
+        (("depth: int = 1", "level: int = Field(1, validation_alias=AliasChoices('level', 'depth'))"), ""),
+    ],
+    ids=["renamed", "nested", "keeps more", "alias"],
+)
+def test_what_an_agent_used_as_a_tool_would_not_be_told_is_named(
+    tmp_path: Path, ends: Ends, change: tuple[str, str], words: str
+) -> None:
+    """Where the call is made and by the doctor; the recording does not contain how the agent was declared then, so it may have been so."""
+    asked = {"name": "expert", "args": {"depth": 2, "notes": [{"text": "tea", "why": "cold"}]}}
+    turn = {"say": "Go.", "moves": [{"calls": [asked]}, {"text": "Known."}, {"text": "Done."}]}
+    assert change[0] in TOPICS
+    now = agent(tmp_path / "now", TOPICS.replace(*change))
+    written = played(agent(tmp_path / "agents", TOPICS), turn)
+    found = ends(0, "doctor", written, "--agents-dir", now.parent).out
+    script, out = tmp_path / "script.json", tmp_path / "again.evalset.json"
+    told = ends(0, "run", now, "--script", script, "--out", out).err
+    for said in (found, told):
+        assert words in said
+        assert ("value would be dropped" in said) is bool(words)
+
+
 ASK = """from pydantic import BaseModel
 
 
