@@ -219,6 +219,7 @@ def _recorded(move: ToolMove, left: Iterable[RecordedCall]) -> RecordedCall | No
 
 def _answered(move: ToolMove, call: RecordedCall) -> ToolMove:
     line: dict[str, Any] = {"tool": move.tool, "args": move.args, "agent": move.agent, **call.effects.written}
+    line |= call.author.unsure.written
     match call.outcome:
         case Returned(value=value):
             return ToolMove(**line, returns=value)

@@ -286,7 +286,7 @@ def answer_line(call: RecordedCall) -> ToolMove:
     """Write the line of a script that answers a recorded call as it was answered."""
     line: dict[str, Any] = {"tool": call.tool, "args": dict(copied(call.arguments)), "exactly": True}
     line |= {"agent": call.agent} if call.agent else {}
-    line |= copied(call.effects.written)
+    line |= {**copied(call.effects.written), **call.author.unsure.written}
     match call.outcome:
         case Returned(value=value):
             return ToolMove(**line, returns=copied(value))

@@ -142,7 +142,8 @@ class ToolMove(Value):
 
     With `exactly`, the call has these arguments and no others.
 
-    `state_delta` and `actions` are what the call does besides: to the session's state, and to ADK's `EventActions`.
+    `state_delta` and `actions` are what the call does besides: to the session's state, and to ADK's `EventActions`. `blanks` and `uncertain` are
+    the places of the answer that had no source when it was first given, as `$.rows[0].total`.
 
     One of: what it `returns`; the error dict that it `fails` with; what it `raises`, as `TimeoutError: too slow` or in
     full; `later`, for a long-running tool; `draft`, the studio's own draft; `real`, what the real tool gives. It
@@ -163,6 +164,8 @@ class ToolMove(Value):
     real: Literal[True] | None = None
     state_delta: JsonObject = Field(default_factory=dict)
     actions: JsonObject = Field(default_factory=dict)
+    blanks: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _answers_once(self) -> Self:
@@ -192,6 +195,7 @@ class ToolMove(Value):
         if self.draft or self.real:
             return None
         more: Any = {"state_delta": self.state_delta, "actions": self.actions, "despite_contradictions": True}
+        more |= {"blanks": self.blanks, "uncertain": self.uncertain}
         if self.later:
             return ToolAnswer.model_validate({"outcome": {"kind": "deferred"}, **more})
         if self.fails is not None:

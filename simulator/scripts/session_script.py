@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.blanks import Unsure
 from simulator.facts import (
     AgentRan,
     AgentSelected,
@@ -309,7 +310,8 @@ def _answer(fact: ToolAnswered, *, named: bool) -> ToolMove:
     effects = fact.effects
     if not effects.is_plain:
         return ToolMove(**line, real=True)
-    return ToolMove(**line, **_outcome(fact), **effects.written)
+    unsure = Unsure(fact.provenance.blanks, fact.provenance.uncertain)
+    return ToolMove(**line, **_outcome(fact), **effects.written, **unsure.written)
 
 
 def _outcome(fact: ToolAnswered) -> dict[str, Any]:

@@ -19,7 +19,7 @@ AnswerSource: TypeAlias = Literal["written", "edited", "generated"]
 class ToolAnswer(Value):
     """The answer to one tool call, what the call changed in the session's state, and ADK's actions that it set, as in `ToolEffects`.
 
-    `notes` say what a generated answer was made of. An answer that contradicts the world is refused,
+    `notes` say what a generated answer was made of, `blanks` and `uncertain` at which places an answer that was given before had no source, as in `Provenance`. An answer that contradicts the world is refused,
     unless it stands `despite_contradictions`. Who `is_sure` knows the values for which the draft had no source. `by` names who answers, where that is no person: a script.
     """
 
@@ -29,6 +29,8 @@ class ToolAnswer(Value):
     actions: JsonObject = Field(default_factory=dict)
     source: AnswerSource = "written"
     notes: tuple[str, ...] = ()
+    blanks: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] = ()
     despite_contradictions: bool = False
     is_sure: bool = False
     by: str | None = None

@@ -101,6 +101,11 @@ class Unsure(NamedTuple):
     blanks: tuple[str, ...] = ()
     uncertain: tuple[str, ...] = ()
 
+    @property
+    def written(self) -> dict[str, tuple[str, ...]]:
+        """The places by their kind, without a kind of which there are none."""
+        return {kind: places for kind, places in self._asdict().items() if places}
+
 
 SURE = Unsure()
 """An answer of which all is known."""

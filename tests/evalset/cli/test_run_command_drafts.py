@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recording_files import read_environment, sidecar_of
+from simulator.scripts.script_text import read_script, write_script
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import agent, verified
 
@@ -311,3 +313,19 @@ def test_who_cannot_answer_ends_the_run(run: Runs, player: str, body: str, named
     )
     assert all(words in said[0] for words in named)
     assert not written.exists()
+
+
+def test_a_case_that_is_played_again_keeps_its_blanks(run: Runs, ends: Ends, tmp_path: Path) -> None:
+    """They are named again, and `--strict` fails for them, with the recording and by what a script of the session has."""
+    tools = "def note(text: str) -> dict:\n    '''Note a text.'''\n    return {'text': text, 'number': len(open(text).read())}\n"
+    out, again = run(tools, ("note", {"text": "tea"})), tmp_path / "again.evalset.json"
+    words = "the response of note is blank at $.number"
+    folder = next(path for path in (tmp_path / "agents").iterdir() if path.is_dir())
+    play = ["run", folder, "--script", out, "--case", "a", "--out", again, "--eval-id", "a", "--quiet"]
+    assert f"error: turn 1: {words}" in ends(1, *play, "--strict").err
+    assert f"warning: turn 1: {words}" in ends(0, *play).err
+    assert recorded(again)[0].author.blanks == recorded(out)[0].author.blanks == ("$.number",)
+    script = script_of_recorded("a", read_environment(sidecar_of(again)).cases["a"], agent="moves").script
+    written = write_script(script)
+    assert read_script(written).script == script
+    assert "$.number" in written
