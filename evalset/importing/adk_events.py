@@ -87,7 +87,7 @@ def facts_of(session: AdkSession) -> list[Fact]:
     Raises:
         ImportProblemError: It holds nothing that a user said, or what JSON cannot hold.
     """
-    turns = list(_turns(_with_ids(session.events)))
+    turns = list(_turns(list(_with_ids(session.events))))
     if not turns:
         raise ImportProblemError("no user message")
     try:
@@ -123,16 +123,29 @@ def _is_of_user(event: Event) -> bool:
     return event.author == USER_AUTHOR and not _path(event)
 
 
-def _turns(events: Iterable[Event]) -> Iterator[_Turn]:
+def _spoken(events: Iterable[Event]) -> frozenset[str]:
+    """Return the invocations in which something was said. Another one only has what the program around the agent appended."""
+    return frozenset(
+        ["", *(event.invocation_id for event in events if event.content and event.content.parts)]
+    )
+
+
+def _sets_state(event: Event, spoken: frozenset[str]) -> bool:
+    """Return whether an event is state that no agent set: the user did, or the program around the agent."""
+    return bool(event.actions.state_delta) and (_is_of_user(event) or event.invocation_id not in spoken)
+
+
+def _turns(events: Sequence[Event]) -> Iterator[_Turn]:
     """Part events where the user speaks; what comes before is left out. State that is set between messages goes with the next one."""
     turn: _Turn | None = None
+    spoken = _spoken(events)
     given: dict[str, Any] = {}
     for event in events:
         if _is_message(event):
             if turn is not None:
                 yield turn
             turn, given = _Turn(event, [event], {**given, **event.actions.state_delta}), {}
-        elif _is_of_user(event) and event.actions.state_delta:
+        elif _sets_state(event, spoken):
             given |= event.actions.state_delta
         elif turn is not None:
             turn.events.append(event)
@@ -148,9 +161,10 @@ def _left_out(session: AdkSession) -> Iterator[str]:
         yield f"before the first user message, {len(said)} {are} left out. The state that was set there is in the initial state"
     set_last = itertools.takewhile(lambda event: not _is_message(event), reversed(session.events))
     replies = (event for event in session.events if _is_message(event) and event.get_function_responses())
-    late = [*(event for event in set_last if _is_of_user(event)), *replies]
+    spoken = _spoken(session.events)
+    late = [*(event for event in set_last if _sets_state(event, spoken)), *replies]
     if names := sorted({name for event in late for name in lasting(event.actions.state_delta)}):
-        yield f"state that the user set with a reply, or after the last message, is left out: {', '.join(names)}"
+        yield f"state that was set with a reply, or after the last message, by no agent is left out: {', '.join(names)}"
 
 
 def _path(event: Event) -> str:

@@ -131,11 +131,12 @@ def imported(tmp_path: Path, *events: dict[str, Any], **state: Any) -> Path:
     return written
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_an_imported_session_keeps_what_its_user_set(tmp_path: Path, *, apart: bool) -> None:
-    """With a message, or between two, as the page of `adk web` does."""
+@pytest.mark.parametrize("apart", ["", "user", "system"])
+def test_an_imported_session_keeps_what_no_agent_set(tmp_path: Path, apart: str) -> None:
+    """The user with a message, or between two, as the page of `adk web` does; or the program around the agent, by an event in an invocation of its own."""
     delta: dict[str, Any] = {"closed": True, "temp:who": "Ann"}
-    asks = [said("user", **delta), said("user", "And now?")] if apart else [said("user", "And now?", **delta)]
+    between = {**said(apart, **delta), "invocationId": "login" if apart == "system" else "i"}
+    asks = [between, said("user", "And now?")] if apart else [said("user", "And now?", **delta)]
     events = [
         said("user", "Hello", plan="pro"),
         said("small", "Hi."),
@@ -158,13 +159,14 @@ def test_what_comes_before_the_first_message_is_in_the_initial_state_or_named(
         said("user", "Hello"),
         said("small", "Hi."),
         said("user", rated=5),
+        {**said("system", synced=True), "invocationId": "night"},
     ]
-    written = imported(tmp_path, *events, tier="gold", plan="pro", rated=5)
+    written = imported(tmp_path, *events, tier="gold", plan="pro", rated=5, synced=True)
     told = capsys.readouterr()
     assert case_in(written)["session_input"]["state"] == {"plan": "pro", "tier": "gold"}
     assert case_in(written)["final_session_state"] == {"plan": "pro", "tier": "gold"}
     assert "before the first user message, 1 event is left out" in told.out + told.err
-    assert "left out: rated" in told.out + told.err
+    assert "left out: rated, synced" in told.out + told.err
 
 
 COUNTS_BYTES = """
