@@ -66,7 +66,11 @@ _OLD_TOOL_USE = "expected_tool_use"
 _CLOSE = 0.8
 _SPELLINGS: dict[str, frozenset[str]] = {
     "name": frozenset({"tool_name", "function_name", "tool", "function"}),
-    "args": frozenset({"tool_input", "tool_args", "tool_arguments", "arguments", "input", "parameters"}),
+    "args": frozenset(
+        f"{about}{name}"
+        for about in ("", "tool_", "function_")
+        for name in ("arguments", "args", "input", "inputs", "kwargs", "parameters", "params")
+    ),
     "id": frozenset({"call_id", "tool_call_id", "tool_use_id"}),
     "response": frozenset({"tool_response", "tool_output", "output", "result", "content"}),
     "tool_uses": frozenset({"tool_calls", "function_calls", "expected_tool_use"}),
@@ -211,6 +215,8 @@ def _refused_key(case: JsonNode, refusal: _Refusal) -> Refused:
         remedy = "Decide first which of the two to keep."
     elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
         remedy = f"Did you mean {meant[0]!r}?"
+    elif (lacks := _lacks(parent, path)) and _fitting("args", value):
+        remedy = f"Rename it to {lacks!r} if it is that. Otherwise remove it."
     else:
         return found._replace(fix="removes it", edits=(Remove(path),), loses=f"{name} = {short(value)}")
     return found._replace(remedy=remedy)
@@ -239,6 +245,12 @@ def _other_spelling(parent: JsonNode, found: Refused) -> Refused | None:
         edits += [Replace(path, fits)] if fits != value else []
     remedy = f"Write what it holds as {field!r}."
     return found._replace(remedy=remedy, fix=fix, edits=tuple(edits) if possible else ())
+
+
+def _lacks(parent: JsonNode, path: JsonPath) -> str:
+    """Return which field with the values of a call or a response is not there, as what stands there under another name may be it; empty where none lacks."""
+    fields = (field for field in ("args", "response") if field in _fields(path))
+    return next((field for field in fields if not parent.members.get(field)), "")
 
 
 def _fitting(field: str, value: Any) -> Any:

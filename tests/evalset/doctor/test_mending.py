@@ -250,6 +250,9 @@ OTHER_CALLS = {
     "camel case": {"name": None, "toolName": "roll", "functionCall": {"args": {"sides": 6}}},
     "Anthropic": {"type": "tool_use", "id": "c", "name": "roll", "input": {"sides": 6}},
     "a text": {"name": "roll", "args": '{"sides": 6}'},
+    "a function's": {"function_name": "roll", "function_args": {"sides": 6}},
+    "short": {"tool": "roll", "params": {"sides": 6}},
+    "Python's": {"name": "roll", "kwargs": {"sides": 6}},
 }
 
 
@@ -280,12 +283,14 @@ def test_calls_in_other_spellings_keep_names_and_arguments(tmp_path: Path, turn_
 
 
 def test_a_call_that_cannot_be_mapped_keeps_what_it_holds(tmp_path: Path) -> None:
-    """Two names, or arguments that are no object, are left to a person: nothing is removed."""
+    """Two names, arguments that are no object, or an object under a name that nobody knows are left to a person: nothing is removed."""
     calls = [
         {"name": "roll", "tool_name": "throw"},
         {"tool_name": "roll", "function_name": "throw"},
         {"name": "roll", "arguments": "six"},
         {"name": "roll", "function": {"name": "throw"}},
+        {"name": "roll", "with": {"sides": 6}},
+        {"name": "roll", "args": {}, "details": '{"sides": 6}'},
     ]
     path = tmp_path / SET
     path.write_bytes(in_bytes(a_set(a_case("one", a_turn(intermediate_data={"tool_uses": calls})))))
