@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from simulator.environment.call_effects import ToolEffects
+from simulator.environment.drafts.blanks import blanks_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.facts import Deferred, Failed, Outcome, Raised, RaisedError, Returned
 from simulator.seats.requests import ToolRequest
@@ -48,6 +49,7 @@ def golden_candidate(
         title=FOR_GONE_TOOL if gone else usual,
         why=f"recorded for {gone}, {why}" if gone else why,
         effects=ToolEffects(state_delta=answer.state_delta, actions=answer.actions),
+        blanks=blanks_of(answer.blanks, answer.uncertain),
         **of_outcome(answer.outcome),
     )
 

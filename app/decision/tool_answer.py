@@ -6,6 +6,7 @@ import re
 from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
+from simulator.base.builtin_errors import builtin_error
 
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.described_fields import described, without_null
@@ -18,11 +19,10 @@ from app.forms.value_shapes import Way, filled, objects_in, with_field, without_
 from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, slug
 from app.server.browser_choices import keep_choice, kept_choice
 from app.session.provenance_labels import CANDIDATE
-from simulator.base.builtin_errors import builtin_error
 from simulator.base.json_values import JsonObject, canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.drafts.blanks import Blank, is_guess, still_blank
+from simulator.environment.drafts.blanks import Blank, is_guess, still_blank, unsure_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.schema.inferred_schema import inferred_schema
@@ -260,6 +260,7 @@ class ToolInputs:
             source=source,
             notes=notes,
             by=by,
+            **(unsure_of(offer.blanks, offer.value, offer.value).written if offer is not None and by else {}),
             despite_contradictions=despite_contradictions,
             is_sure=bool(self.kept.value(ARE_RIGHT, initial=False)),
         )

@@ -123,6 +123,7 @@ def observed(call: RecordedCall, response: JsonObject, place: str, *, is_partial
         response=response,
         place=place,
         effects=call.effects.plain if not is_partial or call.effects.written else None,
+        **call.author.unsure.written,
     )
 
 

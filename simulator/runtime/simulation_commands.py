@@ -178,7 +178,9 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
 
 def _unsure_of(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], given: ToolAnswer) -> Unsure:
     """Return the places of an answer that had no source in the draft that it was made of, and are as they were."""
-    if given.is_sure or given.source not in {"generated", "edited"}:
+    if given.is_sure:
+        return SURE
+    if given.source not in {"generated", "edited"}:
         return Unsure(given.blanks, given.uncertain)
     shown = _shown(KnowledgeSnapshot(engine), waiting)
     if not isinstance(shown, ToolRequest):

@@ -111,6 +111,11 @@ SURE = Unsure()
 """An answer of which all is known."""
 
 
+def blanks_of(blanks: Iterable[str], uncertain: Iterable[str]) -> tuple[Blank, ...]:
+    """Return the places of an answer that was given before as those of a draft."""
+    return (*(Blank(path=path) for path in blanks), *(Blank(path=path, drawn=True) for path in uncertain))
+
+
 def unsure_of(blanks: Iterable[Blank], draft: JsonValue, given: JsonValue) -> Unsure:
     """Return the places of an answer in which still stands what stood in its draft, and for which the draft had no source."""
     empty, uncertain = [], []

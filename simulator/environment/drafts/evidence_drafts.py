@@ -29,6 +29,7 @@ from simulator.environment.drafts.blanks import (
     WHOLE,
     Blank,
     Doubts,
+    blanks_of,
     filled_from,
     is_guess,
     kind_of,
@@ -420,7 +421,8 @@ class Parts:
         if found is None or not (again or found[1]):
             return None
         why = f"Recorded response to the same arguments: {found[0].place}"
-        return Try(found[0].response, why, effects=self.effects_of_recorded(found[0]))
+        blanks = blanks_of(found[0].blanks, found[0].uncertain)
+        return Try(found[0].response, why, blanks, effects=self.effects_of_recorded(found[0]))
 
     def repeated(self) -> Try | None:
         """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""

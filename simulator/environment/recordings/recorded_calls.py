@@ -42,6 +42,7 @@ class ObservedCall(FiniteValue):
     """A call and its answer as the agent saw them.
 
     `place` is where in the file the call stands, and `effects` what it changed of the state and of ADK's actions; None where that is not known.
+    `blanks` and `uncertain` are the places of the answer that had no source when it was given.
     """
 
     tool_name: str
@@ -49,6 +50,8 @@ class ObservedCall(FiniteValue):
     response: Json
     place: str
     effects: ToolEffects | None = Field(default=None, exclude_if=lambda effects: effects is None)
+    blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+    uncertain: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 class Recording(FiniteValue):

@@ -207,7 +207,8 @@ class Pipeline(Generic[C]):
         place = near.call.place
         effects = self.drafting.effects_of_recorded(call, near.call)
         notes = (f"recorded in {place}",)
-        return AuthoredAnswer(outcome_of(near.call.response), "recorded", place, notes, effects=effects)
+        unsure, outcome = Unsure(near.call.blanks, near.call.uncertain), outcome_of(near.call.response)
+        return AuthoredAnswer(outcome, "recorded", place, notes, unsure=unsure, effects=effects)
 
     async def by_model(self, call: C, ask: Callable[[C], Awaitable[Generation]]) -> AuthoredAnswer:
         """Return what a model answers when it is asked; where it gives nothing usable, the offline draft, with the reason."""

@@ -657,6 +657,7 @@ def test_a_candidate_of_another_kind_says_so_and_leads_back() -> None:
     [
         {"returns": {"word": "x", "times": 1}, "state_delta": {"seen": "x"}},
         {"returns": {"word": "golden"}, "state_delta": {"seen": "x"}, "actions": {"escalate": True}},
+        {"returns": {"word": "golden", "times": 0}, "blanks": ("$.times",), "uncertain": ("$.word",)},
         {"fails": {"error_code": "E-1", "error_message": "busy", "details": {"wait": 3}}},
         {"raises": "KeyError: gone"},
         {"tool": "ship", "later": True, "args": {"order_id": "A-1"}},
@@ -678,6 +679,8 @@ def test_what_the_golden_responds_is_given_with_all_that_it_does(line: dict[str,
             (fact,) = answers(simulation)
             assert (fact.outcome, fact.provenance.by) == (answer.outcome, "script")
             assert fact.effects == ToolEffects(state_delta=answer.state_delta, actions=answer.actions)
+            assert fact.provenance.blanks == answer.blanks
+            assert fact.provenance.uncertain == answer.uncertain
             assert page.problems == []
     with asked_for(call("find_order", order_id="A-1")) as simulation:
         page = Deciding(simulation, golden=golden)

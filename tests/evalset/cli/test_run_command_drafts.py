@@ -329,3 +329,11 @@ def test_a_case_that_is_played_again_keeps_its_blanks(run: Runs, ends: Ends, tmp
     written = write_script(script)
     assert read_script(written).script == script
     assert "$.number" in written
+    (turn,) = script.turns
+    drafted = script.model_copy(
+        update={"otherwise": "generate", "turns": (turn.model_copy(update={"moves": turn.moves[::2]}),)}
+    )
+    path = tmp_path / "drafted.yaml"
+    path.write_text(write_script(drafted))
+    told = ends(0, "run", folder, "--script", path, "--out", tmp_path / "drafted.evalset.json", "--quiet").err
+    assert words in told
