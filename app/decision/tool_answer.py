@@ -6,7 +6,6 @@ import re
 from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
-from simulator.base.builtin_errors import builtin_error
 
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.described_fields import described, without_null
@@ -25,6 +24,7 @@ from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import Blank, is_guess, still_blank, unsure_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.error_drafts import error_places
+from simulator.environment.injection.rule_effects import builtin_error
 from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
 from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
