@@ -17,9 +17,8 @@ from app.evalsets.workspace import workspaces
 from app.live.live_sessions import registry
 from app.live.session_store import close_store, open_in_background
 from app.live.upload_quota import remove_unvisited
-from app.server.access_link import ACCESS
-from app.server.closed_tabs import end_closed_tabs
-from app.server.login import open_link
+from app.server.browser_tabs import end_closed_tabs
+from app.server.login import ACCESS, open_link
 from app.server.offered_files import follow_deferred
 from simulator.base.secret_masking import masked_log
 
@@ -68,7 +67,7 @@ def _end_idle() -> None:
 
 
 def _get_ready() -> None:
-    from app.server.listening_sockets import send_small_packets_at_once  # noqa: PLC0415 - as below
+    from app.server.security_headers import send_small_packets_at_once  # noqa: PLC0415 - as below
 
     send_small_packets_at_once()
     importlib.import_module(_PAGE)

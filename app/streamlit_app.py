@@ -20,13 +20,11 @@ from starlette.routing import WebSocketRoute
 
 from app.lifespan import lifespan
 from app.live import wake_ups
-from app.server.access_link import AccessLinks
 from app.server.browser_cookie import BrowserIds
 from app.server.local_peers import MarkedPeers
-from app.server.login_return import LoginReturn
+from app.server.login import AccessLinks, LoginReturn
 from app.server.offered_files import GuardedMedia
-from app.server.security_headers import SecurityHeaders
-from app.server.upload_names import UploadNames
+from app.server.security_headers import SecurityHeaders, UploadNames
 
 app = st.App(
     Path(__file__).with_name("main.py"),

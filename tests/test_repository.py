@@ -30,14 +30,12 @@ MOST_FUNCTION_LINES = 40
 DRAWING = ("_page", "_panel", "_tab", "_widgets")
 NOT_DRAWING = {
     "app/streamlit_app.py": "it is Streamlit's app",
-    "app/forms/widget_store.py": "keeps what widgets hold where Streamlit keeps it",
-    "app/forms/widget_sync.py": "tells what Streamlit's browser side has seen of that",
+    "app/forms/widget_store.py": "keeps what widgets hold where Streamlit keeps it, and tells what its browser side has seen of that",
     "app/session/page_fragments.py": "makes Streamlit's fragments",
     "app/session/page_state.py": "owns Streamlit's session state and the page's address",
     "app/server/browser_choices.py": "reads the cookie of the browser",
-    "app/server/closed_tabs.py": "ends the sessions of Streamlit's server",
-    "app/server/login.py": "reads Streamlit's options and who is logged in",
-    "app/server/login_return.py": "reads Streamlit's secrets",
+    "app/server/browser_tabs.py": "ends the sessions of Streamlit's server",
+    "app/server/login.py": "reads Streamlit's options and secrets, and who is logged in",
     "app/server/offered_files.py": "guards the files that Streamlit's server offers",
     "app/server/security_headers.py": "reads the page that Streamlit's server sends",
     "app/server/viewer_time.py": "reads the browser's time zone",

@@ -1,4 +1,4 @@
-"""Which processes of agents run, on the start page: what each one is and takes, and a button to start it anew."""
+"""Which processes of agents run and which Python runs an agent, on the start page: each can be started anew, or by another Python, which is kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,60 @@ import streamlit as st
 
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
+from simulator.agents import AgentEntry
 from simulator.base.frozen_value import Value
 from simulator.kernel.kernel_processes import IDLE_SECONDS, AgentProcess
+
+
+class ChoosePython(Value):
+    """Run an agent with another Python from now on; an empty path for that of its project."""
+
+    name: str
+    python: str = ""
+
+
+class PythonChoice(Value):
+    """What is known of an agent's Python.
+
+    Attributes:
+        used: The interpreter's path; empty where the agent was not loaded.
+        is_chosen: Whether somebody has chosen it here.
+        failed: Why the last choice could not be taken.
+    """
+
+    used: str = ""
+    is_chosen: bool = False
+    failed: str = ""
+
+
+def interpreter(entry: AgentEntry, choice: PythonChoice) -> ChoosePython | None:
+    """Draw it, folded, for an agent; return what was chosen."""
+    name = slug(entry.name)
+    body = st.expander("Python", type="compact", key=f"python_of_{name}", on_change="rerun")
+    if not (body.open or choice.failed):
+        return None
+    with body:
+        if choice.used:
+            st.caption("Selected:" if choice.is_chosen else "In use:")
+            st.code(literal(choice.used), language=None, wrap_lines=True)
+        wanted = st.text_input(
+            "Another Python",
+            key=f"python_path_{name}",
+            placeholder="Path to a Python or a virtual environment",
+            help="The agent then runs with this Python, its packages and its google-adk. The choice is saved on this machine.",
+        )
+        if choice.failed:
+            st.error("This Python cannot be used.")
+            st.code(literal(choice.failed), language=None, wrap_lines=True)
+        with st.container(horizontal=True, gap="xsmall"):
+            if st.button("Use this Python", key=f"python_use_{name}", disabled=not wanted):
+                return ChoosePython(name=entry.name, python=wanted or "")
+            if choice.is_chosen and st.button(
+                "Use project Python", key=f"python_own_{name}", type="tertiary"
+            ):
+                return ChoosePython(name=entry.name)
+    return None
+
 
 _MEGABYTE = 1_000_000
 

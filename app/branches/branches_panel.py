@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import streamlit as st
 
 from app.branches import branch_labels
-from app.branches.branch_graph import newest_of, tree_dot
-from app.branches.branch_labels import held, option
+from app.branches.branch_labels import held, newest_of, option, tree_dot
 from app.forms.common_panel import badge, block, page_head
 from app.forms.dot_graph import DARK, LIGHT
 from app.forms.safe_labels import Badge, DetailBlock, literal
-from app.forms.widget_sync import set_input
+from app.forms.widget_store import set_input
 from app.live.live_sessions import title
 from app.session import page_state
 from app.session.named_views import named_views
@@ -22,8 +21,7 @@ from app.session.page_commands import Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
-from app.session.session_summary import counted_steps, is_underway, status
-from app.session.timeline_view import blocks, step, tool_names
+from app.session.timeline_view import blocks, counted_steps, is_underway, status, step, tool_names
 from simulator.base.place_names import ABSENT
 from simulator.branches.branch_comparison import (
     ComparedRow,

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard, assert_never
 import streamlit as st
 from pydantic import JsonValue
 
-from app.decision.adk_words import quotes
 from app.decision.agent_turn import TRANSFER, TurnInputs, parts_before
 from app.decision.call_arguments import CallArguments
+from app.decision.call_prefills import quotes
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.golden_candidate import ANOTHER_WAY, HERE
 from app.decision.golden_panel import golden_step

@@ -1,4 +1,4 @@
-"""Finds values for the arguments of a call in what the agent has seen, each with the place that it comes from. Pure.
+"""Finds values for the arguments of a call in what the agent has seen, each with the place that it comes from, and the words of people in the texts that ADK frames. Pure.
 
 Only literals are evidence: an id, a date or an e-mail address that looks like an example of the docstring, or as the format says, a choice
 that stands in the message word by word, a value under the parameter's own name in an earlier call or response. What the message means is not
@@ -26,6 +26,40 @@ from simulator.environment.conventions.entity_kinds import is_identifier, spelle
 from simulator.environment.schema.schema_checks import check
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.adk_event_fields import QuotedStep, is_of_other_agent, quoted_step
+
+_OTHER_AGENT = "For context: below is a transcript of what another agent did"
+_QUOTE = re.compile(
+    r"(\[[^\n]*):\n<<<BEGIN_QUOTED_AGENT_CONTENT>>>\n(.*)\n<<<END_QUOTED_AGENT_CONTENT>>>", re.DOTALL
+)
+_CONFIRM = re.compile(
+    r"Please approve or reject the tool call [^\n]*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\."
+)
+
+
+class Quote(NamedTuple):
+    """What another agent did, as `[claims] said`, and its words."""
+
+    who: str
+    words: str
+
+
+def quotes(parts: object) -> tuple[Quote, ...] | None:
+    """Return what a message quotes of another agent; None where it is not such a message, or has more in it."""
+    texts = [
+        part.get("text") if isinstance(part, dict) else None
+        for part in (parts if isinstance(parts, (list, tuple)) else ())
+    ]
+    if not texts or not str(texts[0]).startswith(_OTHER_AGENT):
+        return None
+    found = [_QUOTE.fullmatch(text) for text in texts[1:] if isinstance(text, str)]
+    made = tuple(Quote(each[1], each[2]) for each in found if each is not None)
+    return made if made and len(made) == len(texts) - 1 else None
+
+
+def is_own_question(hint: str) -> bool:
+    """Return whether a question for a confirmation is the one that ADK asks of a program, as the tool has none of its own."""
+    return _CONFIRM.fullmatch(hint.strip()) is not None
+
 
 MESSAGE = "From the user message"
 EARLIER_MESSAGE = "From an earlier user message"

@@ -9,9 +9,9 @@ import streamlit as st
 from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
-from app.decision.adk_words import is_own_question
 from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
+from app.decision.call_prefills import is_own_question
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
 from app.decision.described_fields import without_null
 from app.decision.golden_panel import golden_message, golden_reply
@@ -44,7 +44,7 @@ from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request
 from app.session.page_commands import AnswerTools, Asked
 from app.session.provenance_labels import places_named
 from app.session.running_panel import running
-from app.session.step_labels import would_answer
+from app.session.timeline_view import would_answer
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.conventions.entity_kinds import is_identifier
 from simulator.environment.drafts.blanks import unsure_of, without_blanks

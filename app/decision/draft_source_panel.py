@@ -8,8 +8,13 @@ from typing import Literal, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.decision.pasted_examples import read_example, take_example
-from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
+from app.decision.ready_answers import (
+    keep_typed_text,
+    newer_against_typed,
+    read_example,
+    take_draft,
+    take_example,
+)
 from app.decision.ready_answers_panel import difference_lines
 from app.decision.request_panel import misfit_list, not_ready
 from app.decision.tool_answer import ARE_RIGHT, ToolInputs

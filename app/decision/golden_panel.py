@@ -13,8 +13,8 @@ from app.decision.request_panel import was_clicked
 from app.decision.tool_answer import ToolInputs
 from app.forms.common_panel import place
 from app.forms.safe_labels import literal
-from app.forms.shown_value_widgets import shown_value
 from app.forms.typed_json import show_json
+from app.forms.value_editor_widgets import shown_value
 from app.forms.widget_store import KeptInputs
 from simulator.base.json_values import JsonObject
 from simulator.scripts.line_matching import BY_SCRIPT

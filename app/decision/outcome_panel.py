@@ -18,10 +18,10 @@ from app.decision.tool_answer import (
     seen_of,
     value_name,
 )
-from app.forms.add_field_widgets import add_field
 from app.forms.common_panel import place
 from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
+from app.forms.schema_form_widgets import add_field
 from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import KeptInputs
 from app.session.page_fragments import fragment

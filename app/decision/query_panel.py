@@ -22,7 +22,7 @@ from app.forms.widget_store import KeptInputs
 from app.live.live_sessions import UnsentTexts
 from app.session.context_fold_panel import seats_button
 from app.session.page_commands import Steps
-from app.session.step_labels import query_said
+from app.session.timeline_view import query_said
 from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
 from simulator.branches.branch_tree import FailedStep

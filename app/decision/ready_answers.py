@@ -1,13 +1,17 @@
-"""Puts candidates into the inputs of a tool call, and sets aside what they take the place of, so that it can be brought back."""
+"""Puts candidates into the inputs of a tool call, and sets aside what they take the place of; reads an example that somebody pasted as the shape of that tool's responses, and an answer that was just sent before anything is drawn."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import JsonValue
 
+from app.decision.decision_context import Surroundings
+from app.decision.queue_panel import Queue, waiting
+from app.decision.request_panel import was_clicked
 from app.decision.tool_answer import (
     CHOSEN,
     FIRST_CODE,
@@ -17,12 +21,78 @@ from app.decision.tool_answer import (
     ToolInputs,
     kept_name,
     seen_of,
+    tool_inputs,
 )
 from app.forms.text_diff import Difference, difference, value_difference
-from app.forms.typed_json import write_json
+from app.forms.typed_json import TypedJsonError, parse_json, write_json
+from app.forms.widget_store import DraftStore
+from app.session.page_commands import with_tool
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.schema.inferred_schema import inferred_schema
+from simulator.environment.schema.schema_checks import Problem, check
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Failed, Raised, Returned, ToolAnswered
+from simulator.seats.requests import ToolRequest
+from simulator.session.commands import AnswerRequest, ChangeSettings
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+_EXAMPLES = "examples"
+_COMMENT = "$comment"
+_MADE = "the shape of a pasted example"
+
+
+class Example(Value):
+    """A pasted example: its value, and where it breaks the output schema of the tool."""
+
+    value: JsonValue
+    misfits: tuple[Problem, ...] = ()
+
+
+def read_example(text: str, schema: JsonObject | None) -> Example:
+    """Read an example: JSON, or else plain text.
+
+    Args:
+        text: What was pasted.
+        schema: What the tool's responses are held to now.
+
+    Raises:
+        JsonTextError: It is empty, or begins as JSON does and is none; the error says where.
+    """
+    try:
+        value = parse_json(text)
+    except TypedJsonError:
+        if not text.strip() or text.lstrip()[0] in '{["':
+            raise
+        value = text.strip()
+    held_to = _without_example(schema)
+    return Example(value=value, misfits=() if held_to is None else check(value, held_to))
+
+
+def take_example(
+    settings: EnvironmentSettings, tool_name: str, schema: JsonObject | None, value: JsonValue
+) -> ChangeSettings:
+    """Return the change of settings by which a tool's responses have the shape of an example from now on, and are drafted like it.
+
+    A schema that the tool has stays, with the example; else the example's own shape becomes the schema.
+    """
+    shape = _without_example(schema)
+    if shape is None:
+        shape = {_COMMENT: _MADE, **inferred_schema([value], tool_name, closed=False)}
+    told: JsonObject = {**shape, _EXAMPLES: [value]}
+    return ChangeSettings(fields={"tools": with_tool(settings, tool_name, output_schema=told)})
+
+
+def _without_example(schema: JsonObject | None) -> JsonObject | None:
+    """Return a tool's schema as it was before an example was pasted; None where an example made it."""
+    if not schema or schema.get(_COMMENT) == _MADE:
+        return None
+    return {name: part for name, part in schema.items() if name != _EXAMPLES}
+
 
 LONGEST_PREVIEW = 160
 
@@ -238,3 +308,35 @@ def against_draft(inputs: ToolInputs) -> Difference:
 def newer_against_typed(inputs: ToolInputs) -> Difference:
     """Compare what was typed with the draft as it has become meanwhile."""
     return value_difference(inputs.request.draft, inputs.text)
+
+
+def sent_answer(
+    view: SimulationView, drafts: DraftStore, around: Callable[[], Surroundings]
+) -> AnswerRequest | None:
+    """Return the answer that a click has sent; None where there is none, or where the page has to say something about it first.
+
+    Args:
+        view: What is shown of the session.
+        drafts: What was typed, with what this click brought.
+        around: Gives what is known of the session; asked only after a click.
+    """
+    line = waiting(view)
+    request = Queue(drafts, line).chosen.thing if line else None
+    if not isinstance(request, ToolRequest):
+        return None
+    inputs = tool_inputs(drafts, request)
+    if not was_clicked(inputs.kept, "accept"):
+        return None
+    known = around()
+    inputs = tool_inputs(drafts, request, known)
+    lost = inputs.begin()
+    if lost is not None:
+        set_aside(inputs, lost)
+        return None
+    try:
+        answer = inputs.answer()
+    except NotReadyError:
+        return None
+    if known.against(request.key, answer.outcome):
+        return None
+    return AnswerRequest(key=request.key, answer=answer)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app.environment.connection_rows import PARTS, USES, ConnectionRow, read_edits, rows_of
-from app.environment.data_frames import frame
-from app.environment.table_widgets import editor_state, height, is_new, problems
+from app.environment.table_widgets import editor_state, frame, height, is_new, problems
 from app.forms.common_panel import problem
 from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.forms.safe_labels import literal, safe_label

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.environment.data_frames import frame
 from app.environment.parted_tab import Part, parted_tab
 from app.environment.sources import (
     as_text,
@@ -21,7 +20,7 @@ from app.environment.sources import (
     tools_line,
     with_states,
 )
-from app.environment.table_widgets import editor_state, height, is_new, look_at
+from app.environment.table_widgets import editor_state, frame, height, is_new, look_at
 from app.forms.common_panel import not_used, problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json

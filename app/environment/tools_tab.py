@@ -7,19 +7,21 @@ from typing import Any
 
 import streamlit as st
 
-from app.environment.data_frames import YES_OR_NO, frame, rows_of
 from app.environment.declared_tool_form import (
     STYLES,
+    TYPES,
     DeclaredForm,
     DeclaredFormError,
+    SchemaRow,
+    SchemaRowsError,
     Style,
     TypedSchema,
     form_of_tool,
     parameters_line,
     read_declared,
+    rows_read,
 )
-from app.environment.schema_rows import TYPES, SchemaRow, SchemaRowsError, rows_read
-from app.environment.table_widgets import height
+from app.environment.table_widgets import YES_OR_NO, frame, height, rows_of
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import write_json

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.environment.data_frames import YES_OR_NO, frame
-from app.environment.invariant_lines import InvariantVerdict, examples, verdict_of
 from app.environment.parted_tab import Part, parted_tab
-from app.environment.table_widgets import editor_state, height, is_new, look_at, problems
-from app.environment.world_edits import edited_row, edits_of
-from app.environment.world_labels import field_rows, flag_lines, template
-from app.environment.world_rows import Column, Sheet, cell, found_rows, sheet_of
+from app.environment.table_widgets import YES_OR_NO, editor_state, frame, height, is_new, look_at, problems
+from app.environment.world_rows import (
+    Column,
+    InvariantVerdict,
+    Sheet,
+    cell,
+    edited_row,
+    edits_of,
+    examples,
+    field_rows,
+    flag_lines,
+    found_rows,
+    sheet_of,
+    template,
+    verdict_of,
+)
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_json

@@ -23,7 +23,7 @@ from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.server.owners import LOCAL
-from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from app.session.running_panel import AT_ONCE_SECONDS, waiting
 
 if TYPE_CHECKING:
     from app.evalsets.exchange_jobs import Looked

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.evalsets.exchange_jobs import Upload
-from app.evalsets.imported_sets import MADE, UPLOADED, ImportedSet, importable, made_of, taken
+from app.evalsets.exchange_jobs import MADE, UPLOADED, ImportedSet, Upload, importable, made_of, taken
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.set_context import CloseSet, OpenSet, RemoveUpload, SetCommand
+from app.evalsets.set_context import CloseSet, OpenSet, RemoveUpload, SetCommand, facts_of
 from app.evalsets.set_discovery import IMPORTED, SetLine
-from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.server.viewer_time import viewer_time
 from app.session import page_state
-from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from app.session.running_panel import AT_ONCE_SECONDS, waiting
 
 if TYPE_CHECKING:
     from app.live.background_jobs import Job

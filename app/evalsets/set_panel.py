@@ -25,8 +25,9 @@ from app.evalsets.set_context import (
     StepMark,
     Tab,
     UndoEdit,
+    environment_of,
+    facts_of,
 )
-from app.evalsets.set_facts import environment_of, facts_of
 from app.evalsets.workspace import workspaces
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
@@ -282,8 +283,8 @@ def _replay(scene: SetContext) -> None:
 
 def _case_runs(scene: SetContext, key: str) -> SetCommand | None:
     """Draw what is run on a case; return what was asked for about its last result."""
+    from app.evalsets.run.case_marks import edit_of  # noqa: PLC0415 - as above
     from app.evalsets.run.case_runs_panel import case_runs  # noqa: PLC0415 - not before somebody looks there
-    from app.evalsets.run.golden_edits import edit_of  # noqa: PLC0415 - as above
     from app.evalsets.run.run_tab import command_of  # noqa: PLC0415 - as above
 
     workspace = workspaces().of(scene.owner, scene.path)

@@ -1,31 +1,37 @@
-"""Makes the eval case of a session, checks it with ADK's own loader, and writes it; no drawing here."""
+"""Makes the eval case of a session with an id that says what it is about, checks it with ADK's own loader, writes it and replays it; no drawing here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from threading import Event
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import evalset
-from app.export.case_names import PlayedCase, proposed_eval_id
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path
+from app.live.background_jobs import Job, JobProgress, Report
+from evalset import eval_id_for, snake_case
 from evalset.adk_runs.process_agents import agent_folder
 from evalset.cli.shell_lines import ShownCommands
 from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
-from evalset.files.eval_names import snake_case
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_roles import UNSURE, role_of
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import message_text
+from simulator.session.history import ToolCall, UserQuery
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -33,6 +39,118 @@ if TYPE_CHECKING:
 
     from evalset import Exported
     from evalset.recorded.recording import RecordedCase
+    from evalset.verify.results import CaseResult, CaseStatus, Verification
+
+
+PLAYED = "the case that is played"
+"""The name among the texts of a session of the case that it plays; a session that comes from a file names none of this machine."""
+LONGEST = 48
+"""In characters: a longer id hides the others in a list."""
+_LONGEST_VALUE = 20
+_WORDS_OF_MESSAGE = 6
+_FROM_ADK = ("transfer_to_agent", "adk_")
+_LETTERS = re.compile(r"[^A-Za-z0-9]+")
+
+
+class PlayedCase(Value):
+    """The case that a session began with, or was written to, and the eval set that it is in.
+
+    `session_id` is that of the session that was written: a copy of it is another case. `losses` says in sentences what was not
+    played as it is in the case.
+    """
+
+    path: str
+    eval_id: str
+    session_id: str = ""
+    losses: tuple[str, ...] = ()
+
+
+def remember_played(texts: MutableMapping[str, str], played: PlayedCase) -> None:
+    """Keep which case a session plays, so that the session is proposed in its place."""
+    texts[PLAYED] = played.model_dump_json()
+
+
+def played_case(texts: Mapping[str, str]) -> PlayedCase | None:
+    """Return the case that a session plays; None where it plays none."""
+    try:
+        return PlayedCase.model_validate_json(texts.get(PLAYED, ""))
+    except ValueError:  # none, or a session of a file has what its file says
+        return None
+
+
+def proposed_eval_id(session: SimulationSession) -> str:
+    """Return an id in words: `cancel_order_a1001`.
+
+    It is the last tool call that changes something, or else the root agent's first one, with the first short value among its arguments. A tool
+    of which nothing says that it changes something counts as one that reads. Without calls it is the start of the first user message. Where no letter of it can be written in ASCII, it is the agent's name and the time.
+    """
+    every = [entry for entry in session.history if isinstance(entry, ToolCall)]
+    calls = [call for call in every if not call.tool_name.startswith(_FROM_ADK)]
+    if calls:
+        of_root = (call for call in calls if call.agent == every[0].agent)
+        call = next(filter(_changes, reversed(calls)), next(of_root, calls[0]))
+        named = f"{snake_case(call.tool_name)}_{_value(call.arguments)}"
+    else:
+        said = next((entry.content for entry in session.history if isinstance(entry, UserQuery)), "")
+        named = "_".join(_LETTERS.sub(" ", said).lower().split()[:_WORDS_OF_MESSAGE])
+    fitting = named[:LONGEST].strip("_")
+    return fitting or eval_id_for(session.agent_name, session.start_timestamp)
+
+
+def _changes(call: ToolCall) -> bool:
+    role = role_of(call.tool_name)
+    return role.use != "reads" and role.why != UNSURE
+
+
+def _value(arguments: JsonObject) -> str:
+    """Return the first argument that is a short text or a number, as one word; empty where there is none."""
+    for value in arguments.values():
+        word = _LETTERS.sub("", str(value)).lower()
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and 0 < len(word) <= _LONGEST_VALUE:
+            return word
+    return ""
+
+
+class ExportReplay(NamedTuple):
+    """The replay of an exported case, and the tolerances that it got, in a line each: what the agent's own code makes anew in each run."""
+
+    verification: Verification
+    tolerances: tuple[str, ...] = ()
+
+
+class LastRun(NamedTuple):
+    """The last run of an exported case, on whichever page it was begun, or that was kept.
+
+    Attributes:
+        status: Its status.
+        at: When that was known, in a sentence; empty where it was just written.
+        case: All of its result; None of a kept run.
+        why: Why it did not pass, in a line, where a kept run says so.
+        changes: What has changed since, in words.
+    """
+
+    status: CaseStatus
+    at: str
+    case: CaseResult | None = None
+    why: str = ""
+    changes: tuple[str, ...] = ()
+
+
+def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[ExportReplay]:
+    """Begin to replay one case of a set; what varies by itself gets a tolerance first."""
+
+    def work(report: Report, stop: Event) -> ExportReplay:
+        from evalset.verify import VerifyError, replay_written, verify  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+        report(JobProgress(words="Replaying the case with its recorded responses"))
+        lines: tuple[str, ...] = ()
+        with suppress(VerifyError):  # the verification says the same of the case
+            lines = replay_written(eval_set, eval_id, agent=config, keep=True).lines
+        found = verify(eval_set, agent=config, cases=[eval_id], models="recorded", stop=stop)
+        return ExportReplay(found, lines)
+
+    return Job(work, "replay-export")
+
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 

@@ -1,7 +1,12 @@
-"""Keeps what people typed into inputs that come and go: an input that is hidden for one run loses its text.
+"""Keeps what people typed into inputs that come and go, and tells what they put in from what a browser still held there.
 
 Values are kept in the session's drafts, one JSON text for each thing to decide, so that a refresh of the page
 loses nothing either. They say nothing of the session they belong to, so a copy of it under another id has them too.
+
+A browser sends what all of its inputs hold with each click. Where a click follows the one before so fast that the
+page's answer to that has not arrived, the inputs that the page has set meanwhile come back with what they held
+before: a text, say, that a form has changed. So the page counts what it sets, and an input that nobody sees, drawn
+last, brings the count back with each click: what was set after that count, the browser has not seen.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeAlias
 
@@ -16,7 +22,6 @@ import streamlit as st
 from pydantic import JsonValue
 from typing_extensions import override
 
-from app.forms.widget_sync import begin_run, held, hold, set_input
 from simulator.base.json_values import digest
 from simulator.base.place_names import ABSENT
 
@@ -282,3 +287,91 @@ def _adopt(drafts: DraftStore, owner: str, signature: str, about: tuple[str, ...
 
 def _save(drafts: DraftStore, owner: str, signature: str, values: dict[str, Any]) -> None:
     drafts[owner] = json.dumps({"of": signature, "values": values})
+
+
+SEEN_KEY = "acknowledged"
+_SET = "set_inputs"
+_COUNT = "set_count"
+_WHOLE = "drawn_whole"
+
+
+@dataclass
+class _Set:
+    """What the page has set an input to, and what was there before, with the count after which it is not any more."""
+
+    now: Any
+    before: list[tuple[int, Any]] = field(default_factory=list)
+
+
+def set_input(key: str, value: Any) -> None:
+    """Set what the input with this key holds; only before it is drawn, or in a callback."""
+    if key in st.session_state:
+        held, known = st.session_state[key], _known()
+        was_set = known.get(key) or _Set(held)
+        gone = [other for other in (held, was_set.now) if other != value]
+        if gone:
+            count = st.session_state[_COUNT] = _count() + 1
+            was_set.before += [(count, other) for other in gone]
+            was_set.now = value
+            known[key] = was_set
+        elif key in known:
+            known[key].now = value
+    elif value:
+        # Two runs may follow each other so fast that the browser puts in place what the second one sent alone: that
+        # would be an empty input, were it not set there as well.
+        count = st.session_state[_COUNT] = _count() + 1
+        _known()[key] = _Set(value, [(count, "" if isinstance(value, str) else None)])
+    st.session_state[key] = value
+
+
+def held(key: str) -> Any:
+    """Return what an input holds: what it was set to where the browser has not seen that, else what the browser says; `ABSENT` where it is nowhere."""
+    said = st.session_state.get(key, ABSENT)
+    was_set = None if said is ABSENT else _known().get(key)
+    if was_set is not None and any(said == other and count > _seen() for count, other in was_set.before):
+        return was_set.now
+    return said
+
+
+def hold(key: str) -> None:
+    """Let the input with this key show what it holds; call it before the input is drawn, each time.
+
+    What a person put there before they could see what the page had set is theirs, and is shown again, because the
+    browser has put the page's value in its place.
+    """
+    was_set = _known().get(key)
+    if was_set is not None and key in st.session_state and was_set.before[-1][0] > _seen():
+        set_input(key, held(key))
+
+
+def begin_run() -> bool:
+    """Return whether the run before drew all of its inputs; call it once, before any input is drawn."""
+    return bool(st.session_state.pop(_WHOLE, False))
+
+
+def acknowledge() -> None:
+    """Draw the input that brings the count back; call it once, after all other inputs."""
+    seen, known = _seen(), _known()
+    for key in list(known):
+        known[key].before = [(count, other) for count, other in known[key].before if count > seen]
+        if not known[key].before:
+            del known[key]
+    st.session_state[SEEN_KEY] = str(_count())
+    st.session_state[_WHOLE] = True
+    with st.container(key="unseen"):
+        st.text_input("Page changes received", key=SEEN_KEY, label_visibility="collapsed")
+
+
+def _count() -> int:
+    return int(st.session_state.get(_COUNT, 0))
+
+
+def _seen() -> int:
+    """Return the count that the browser knows of; where the page does not ask, or something else was put there, it knows all."""
+    said = str(st.session_state.get(SEEN_KEY, ""))
+    return int(said) if said.isdecimal() else _count()
+
+
+def _known() -> dict[str, _Set]:
+    known: dict[str, _Set] = st.session_state.setdefault(_SET, {})
+    return known

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from app.live.live_sessions import registry
-from app.server.closed_tabs import drawn_page, is_open
+from app.server.browser_tabs import drawn_page, is_open
 from app.server.owners import LOCAL
 from simulator.base.json_values import JsonObject
 from simulator.facts import AgentSelected, Fact, TurnStarted

@@ -11,13 +11,13 @@ from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from app.live.agent_catalogue import has_new_code
 from app.live.lease_keeper import FOLLOWED, Followed
 from app.live.live_sessions import LiveSession, registry
-from app.live.new_code import has_new_code
 from app.live.session_store import store_if_open
 from app.server.browser_tabs import Tabs
 from app.server.login import allowed_origins
-from app.server.origins import is_allowed
+from app.server.owners import is_allowed
 
 PATH = "/wake"
 LOOK_SECONDS = 0.1

@@ -18,7 +18,7 @@ from app.live.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.live.rule_text import NO_RULES, fired_color, rule_line
 from app.rules.rule_editor_panel import reopen
 from app.rules.rules_tab import added_line, fault_library, rule_here, switch
-from app.screens.read_only_panel import rules_to_read, seats_to_read
+from app.screens.shared_panel import rules_to_read, seats_to_read
 from app.session import page_state
 from app.session.context_fold_panel import CONTEXT_VIEW, hide_context
 from app.session.page_commands import Asked, Show

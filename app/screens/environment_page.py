@@ -19,7 +19,7 @@ from app.session.named_views import named_views
 from app.session.page_commands import Asked, Show
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
-from app.session.session_summary import is_underway, status, waits_for_reply
+from app.session.timeline_view import is_underway, status, waits_for_reply
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 
 Tab: TypeAlias = Callable[[SessionContext], Asked | None]

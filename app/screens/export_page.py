@@ -11,25 +11,35 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.evalsets.open_sets import edited_sets
+from app.evalsets.set_context import facts_of
 from app.evalsets.set_discovery import only_set
-from app.evalsets.set_facts import facts_of
 from app.evalsets.workspace import EXPORTED, workspaces
-from app.export.case_names import PlayedCase, played_case, remember_played
-from app.export.dataset_panel import DatasetView, WriteDataset
 from app.export.export_case import (
     Exportable,
     ExportForm,
     ExportResult,
+    LastRun,
+    PlayedCase,
     as_dataset,
     dataset_path,
     exportable,
     free_eval_id,
+    played_case,
+    remember_played,
+    replayed,
     write,
     write_dataset,
     written_before,
 )
-from app.export.export_panel import ExportView, ReplayCase, WriteTrace, export, fields
-from app.export.export_replay import LastRun, replayed
+from app.export.export_panel import (
+    DatasetView,
+    ExportView,
+    ReplayCase,
+    WriteDataset,
+    WriteTrace,
+    export,
+    fields,
+)
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_destination, default_destination, remember_set, whole_path
@@ -39,7 +49,7 @@ from app.server.owners import LOCAL
 from app.server.viewer_time import short_time
 from app.session import page_state
 from app.session.page_commands import Show
-from app.session.progress_panel import AT_ONCE_SECONDS
+from app.session.running_panel import AT_ONCE_SECONDS
 from app.session.shell_texts import commands_of
 from evalset.errors import CaseTakenError
 from simulator.agents import AgentSettingsError
@@ -47,7 +57,7 @@ from simulator.base.secret_masking import error_words
 from simulator.session import SessionState, SimulationSession
 
 if TYPE_CHECKING:
-    from app.export.export_replay import ExportReplay
+    from app.export.export_case import ExportReplay
     from app.live.background_jobs import Job
     from evalset.cli.shell_lines import ShownCommands
     from evalset.editing.golden_writing import Replacing

@@ -1,8 +1,25 @@
-"""What the keyboard needs beyond what Streamlit does: the focus follows what opens and what goes, and no letter of a search is lost."""
+"""What the keyboard and the colour scheme need beyond what Streamlit does: the focus follows what opens and goes, and menus have the app's colours."""
 
 from __future__ import annotations
 
 import streamlit as st
+
+_FOLLOW = """
+const app = document.querySelector('[data-testid="stApp"]');
+const follow = () => { document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme; };
+new MutationObserver(follow).observe(app, { attributes: true, attributeFilter: ["class"] });
+follow();
+
+export default function () {}
+"""
+_color_scheme = st.components.v2.component("studio_color_scheme", html="<span></span>", js=_FOLLOW)
+
+
+def color_scheme() -> None:
+    """Let `light-dark()` in the style sheet mean the same everywhere on the page; call it once in each run."""
+    with st.container(key="color_scheme_unseen"):
+        _color_scheme(key="color_scheme")
+
 
 OPENS_MS = 8_000
 """A menu, an editor or the search gets the focus that comes so long after its key, at most."""

@@ -10,24 +10,23 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.forms.widget_store import DraftStore, gather
-from app.forms.widget_sync import acknowledge
+from app.forms.widget_store import DraftStore, acknowledge, gather
 from app.live.click_waits import keep_drafts
 from app.live.live_sessions import LiveSession
 from app.live.shared_sessions import NotSharedError
 from app.live.upload_quota import note_page
 from app.live.wake_ups import TABS
-from app.screens.color_scheme_panel import color_scheme
+from app.screens.keyboard_panel import color_scheme
 from app.screens.login_panel import gate
-from app.screens.sidebar import side
+from app.screens.sidebar_panel import side
 from app.screens.start_page import start_page
 from app.screens.unreadable_drafts_panel import try_without_drafts, was_drawn
 from app.server.login import is_logged_in, providers, visitor
 from app.server.owners import NobodyError
 from app.session import document_page, page_state
+from app.session.page_commands import saw
 from app.session.page_fragments import begin_page, note_offers
 from app.session.refresh_panel import draw_again_if_unsaid
-from app.session.stale_clicks import saw
 
 _STYLES = Path(__file__).parents[1] / "styles.css"
 

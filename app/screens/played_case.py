@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.evalsets.set_context import PlayCase
-from app.export.case_names import PlayedCase, remember_played
+from app.export.export_case import PlayedCase, remember_played
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.scripts.script_play import ScriptForm, keep_golden, open_script

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from app.export.case_names import PLAYED
+from app.export.export_case import PLAYED
 from app.live.live_sessions import LiveSession, registry
 from app.scripts.script_play import without_places
 from app.server.owners import LOCAL

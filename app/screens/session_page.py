@@ -13,16 +13,14 @@ from app.branches.branches_panel import branches_page
 from app.decision.decision_context import surroundings
 from app.decision.decision_panel import decision_panel
 from app.decision.query_panel import query
-from app.decision.ready_answers import put_answer
-from app.decision.sent_answer import sent_answer
+from app.decision.ready_answers import put_answer, sent_answer
 from app.decision.tool_answer import tool_inputs
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
-from app.live.agent_catalogue import catalogue
+from app.live.agent_catalogue import catalogue, has_new_code, know_new_code, misfit_calls, take_new_code
 from app.live.click_waits import KEEP_SECONDS, keep_facts, settle, what_waits_to_be_stored
 from app.live.lease_keeper import FOLLOWED, Followed
 from app.live.live_sessions import LiveSession, registry, title
-from app.live.new_code import has_new_code, know_new_code, misfit_calls, take_new_code
 from app.live.reopened_sessions import NotReopenedError, reopened
 from app.live.shared_sessions import refuse
 from app.live.wake_ups import followed_stamp, stamp_of
@@ -30,10 +28,10 @@ from app.rules.rules_tab import close_rule_here
 from app.screens.context_panel import context
 from app.screens.environment_page import environment
 from app.screens.export_page import export_page, golden_set
-from app.screens.sidebar import side
+from app.screens.sidebar_panel import side
 from app.screens.start_page import start_page
 from app.screens.unreadable_drafts_panel import show_set_aside
-from app.scripts import recorded_play, script_play
+from app.scripts import script_play
 from app.scripts.script_panel import script_strip
 from app.server.login import visitor
 from app.session import page_state
@@ -50,10 +48,9 @@ from app.session.page_commands import (
     hand,
 )
 from app.session.refresh_panel import look_again
-from app.session.remote_panel import elsewhere
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
-from app.session.unopened_panel import unopened
+from app.session.unopened_panel import elsewhere, unopened
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
 from simulator.branches.branch_tree import failed_step
@@ -200,7 +197,7 @@ def _script(live: LiveSession) -> None:
     form = None if live.read_only or live.at_rest else script_play.form_of(live)
     if form is None:
         return
-    where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
+    where, recorded = lambda place: script_play.read(form).where(place), script_play.view_of(live)
     golden = script_play.golden_of(live)
     has_rest = bool(form.rest) and (golden is None or golden.message() is not None)
     case = golden.place if golden is not None else None

@@ -14,9 +14,8 @@ from app.live.reopened_sessions import NotReopenedError
 from app.live.shared_sessions import copied, shared_session
 from app.screens.context_panel import context
 from app.screens.export_page import export_page
-from app.screens.read_only_world_panel import world_to_read
-from app.screens.shared_panel import CopyShared, read_only_line, watched_head, what_waits
-from app.screens.sidebar import forget_lists, side
+from app.screens.shared_panel import CopyShared, read_only_line, watched_head, what_waits, world_to_read
+from app.screens.sidebar_panel import forget_lists, side
 from app.screens.start_page import start_page
 from app.server.login import visitor
 from app.session import page_state

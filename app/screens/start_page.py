@@ -10,16 +10,15 @@ from typing import NoReturn
 
 import streamlit as st
 
-from app.agents.interpreter_panel import ChoosePython, PythonChoice
-from app.agents.processes_panel import RestartProcess
-from app.agents.scenario_start import ScenarioStart, open_scenario
+from app.agents.processes_panel import ChoosePython, PythonChoice, RestartProcess
+from app.agents.scenario_start_panel import ScenarioStart, open_scenario
 from app.forms.common_panel import problem
 from app.forms.widget_store import KeptInputs
 from app.live.agent_catalogue import catalogue, load_in_background
 from app.live.destinations import default_destination
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session
-from app.screens.sidebar import has_no_sessions
+from app.screens.sidebar_panel import has_no_sessions
 from app.screens.start_panel import (
     OWNER,
     QUERY_KEY,
@@ -39,8 +38,7 @@ from app.screens.start_panel import (
     recorded_start,
     start,
 )
-from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
-from app.scripts.script_play import ScriptForm, open_script
+from app.scripts.script_play import RecordedForm, ScriptForm, open_recorded, open_script, recorded_cases
 from app.server.login import visitor
 from app.server.owners import LOCAL
 from app.session import page_state

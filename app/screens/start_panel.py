@@ -1,4 +1,4 @@
-"""The start page: choose an agent, say what it shall be asked, and begin."""
+"""The start page: choose an agent or a demo, say what it shall be asked, and begin."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from typing import Any, TypeAlias, get_args
 import streamlit as st
 from pydantic import Field
 
-from app.agents.interpreter_panel import ChoosePython, PythonChoice, interpreter
-from app.agents.processes_panel import RestartProcess, agent_processes_panel
-from app.agents.scenario_start import ScenarioStart
-from app.agents.scenario_start_panel import scenario_start
+from app.agents.processes_panel import (
+    ChoosePython,
+    PythonChoice,
+    RestartProcess,
+    agent_processes_panel,
+    interpreter,
+)
+from app.agents.scenario_start_panel import ScenarioStart, scenario_start
 from app.forms.common_panel import needed_state, place, problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.upload_panel import attach, attached
 from app.forms.widget_store import DraftStore, KeptInputs, slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
-from app.screens.demo_panel import try_demo
-from app.scripts.recorded_play import Agents, RecordedForm
-from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
+from app.scripts.script_play import Agents, Otherwise, RecordedForm, ScriptForm, case_losses, text_of_upload
 from evalset.cli.shell_lines import studio_line
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
@@ -36,6 +38,51 @@ from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import LOAD_SECONDS
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import AgentProcess
+
+_COLUMNS = (1, 1.3)
+_STEPS = """
+1. **Start a demo.** Its agent gets the message next to the button.
+2. **Answer the tool calls.** Each has a draft. Use it, edit it or fail the call.
+3. **Export the session.** It becomes a golden case, and is verified at once.
+"""
+
+
+def try_demo(entries: Sequence[AgentEntry]) -> StartForm | None:
+    """Draw the demos among some agents; return the session that was asked for. Without a demo nothing is drawn."""
+    demos = [entry for entry in entries if _is_demo(entry)]
+    if not demos:
+        return None
+    started: StartForm | None = None
+    with st.container(border=True, key="try_demo"):
+        left, right = st.columns(_COLUMNS, gap="medium")
+        with left:
+            st.markdown(f"**Try a demo**\n{_STEPS}")
+        with right, st.container(key="demos", gap="xsmall"):
+            for entry in demos:
+                started = _demo(entry) or started
+    return started
+
+
+def _is_demo(entry: AgentEntry) -> bool:
+    return entry.source == "demo" and entry.state != "failed" and bool(entry.example_queries)
+
+
+def _demo(entry: AgentEntry) -> StartForm | None:
+    name, query = slug(entry.name), entry.example_queries[0]
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=f"demo_{name}"
+    ):
+        clicked = st.button(
+            f"Try {safe_label(entry.name, 40)}",
+            key=f"try_{name}",
+            icon=":material/play_arrow:",
+            width=190,
+            help="Starts a session with this message",
+        )
+        with st.container(key=f"demo_query_{name}", width="stretch"):
+            st.text(literal(query))
+    return StartForm(agent=entry.name, query=query) if clicked else None
+
 
 COLUMNS = (1, 1.5)
 WAYS = ("Message", "Script", "Recorded case", "Scenario")

@@ -10,7 +10,7 @@ import streamlit as st
 from app.forms.safe_labels import Badge, literal
 from app.live.live_sessions import LiveSession
 from app.scripts import script_play
-from app.scripts.recorded_play import RecordedView, add_answers
+from app.scripts.script_play import RecordedView, add_answers
 from app.session.page_fragments import fragment
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Says whose sessions somebody at the page sees: those of this machine, of their browser, or of who they logged in as. Pure.
+"""Says whose sessions somebody at the page sees, and whether a request comes from a page of this server. Pure.
 
 Who is asked about is always behind a WebSocket: the page itself, a file, is sent to anybody and holds nothing. What can be believed of it:
 
@@ -11,7 +11,7 @@ Who is asked about is always behind a WebSocket: the page itself, a file, is sen
   told on Linux by the user that the proxy runs as (`app/server/local_peers.py`). A silent proxy under the server's own user cannot be told from that
   user: `GOLDEN_TRACE_PEOPLE=browser` or `login` is for that.
 - A program without an Origin may be anybody: it has what its cookies give it.
-- The link that the server prints at its start (`app/server/access_link.py`) was seen by who started it. Who has opened it is the one person, through
+- The link that the server prints at its start (`app/server/login.py`) was seen by who started it. Who has opened it is the one person, through
   any proxy; the cookie counts with a fitting Origin, or with none, only.
 - A login is checked by Streamlit: its cookie is signed, and bound to the Origin and to a token against forgery.
 """
@@ -21,14 +21,68 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from typing import Any, Literal, TypeAlias, get_args
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field
 
 from app.server.local_peers import MARK
-from app.server.origins import fits, is_allowed, is_loopback, name_of
 from simulator.base.frozen_value import Value
+
+ANY = "*"
+"""Stands among the allowed origins where the server was told to allow all."""
+
+_PORTS = {"http": 80, "https": 443}
+_STRANGE = frozenset("@, \t\r\n\\%")
+
+
+def fits(origin: str, host: str) -> bool:
+    """Return whether a page of this origin asks the very host, name and port, from which it was loaded."""
+    page, asked = _split(origin), _split(f"//{host}")
+    if page is None or asked is None or page.scheme not in _PORTS or page.path or page.query or page.fragment:
+        return False
+    default = _PORTS[page.scheme]
+    # No proxy says reliably which scheme it was asked with, so a host without a port has that of the page's scheme.
+    return bool(page.hostname) and (page.hostname, page.port or default) == (
+        asked.hostname,
+        asked.port or default,
+    )
+
+
+def is_allowed(origin: str, host: str, allowed: Collection[str]) -> bool:
+    """Return whether a page of this origin may ask this host: it was loaded from there, or the server's configuration names it."""
+    page = _split(origin)
+    named = page is not None and bool(page.hostname) and bool({origin, page.hostname} & set(allowed))
+    return fits(origin, host) or ANY in allowed or named
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name or an address is that of this machine to itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def name_of(host: str) -> str:
+    """Return the name in a `Host` header, without the port; empty where it is none."""
+    found = _split(f"//{host}")
+    return (found.hostname or "") if found is not None else ""
+
+
+def _split(url: str) -> SplitResult | None:
+    """Take a URL apart; None for one that holds a user, a broken port, or more than one host."""
+    try:
+        found = urlsplit(url)
+        _ = found.port
+    except ValueError:
+        return None
+    return found if not set(url) & _STRANGE else None
+
 
 PEOPLE_VARIABLE = "GOLDEN_TRACE_PEOPLE"
 """Says whose the sessions of this server are: `one` person's, `browser` (each browser's own), or `login`."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.forms.common_panel import shown_file
 from app.forms.safe_labels import DetailBlock, literal
-from app.forms.shown_value_widgets import shown_value
+from app.forms.value_editor_widgets import shown_value
 from app.session import page_state
 from app.session.conversation_view import ConversationEntry, conversation
 from simulator.session.history import HistoryEntry

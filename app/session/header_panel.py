@@ -12,8 +12,7 @@ from app.live.live_sessions import LiveSession, title
 from app.session import page_state
 from app.session.context_fold_panel import show_context
 from app.session.page_commands import Asked, Show
-from app.session.session_summary import counted_steps, status
-from app.session.step_labels import step_words
+from app.session.timeline_view import counted_steps, status, step_words
 from simulator.facts import EVERY
 from simulator.session.commands import Redo, SetPlayer, StopTurn, Undo
 from simulator.session.model import SessionState

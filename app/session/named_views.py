@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from app.forms.common_panel import Option, views
-from app.forms.widget_sync import set_input
+from app.forms.widget_store import set_input
 from app.session import page_state
 
 

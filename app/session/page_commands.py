@@ -1,4 +1,4 @@
-"""What a person can ask for on a session's page: commands of the session, what takes several of them, and pages of it to show."""
+"""What a person can ask for on a session's page: commands of the session, pages of it to show, and which clicks fit a session that has gone on since."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from abc import abstractmethod
 from typing import Any, ClassVar, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 from typing_extensions import override
 
 from app.live.click_waits import AT_ONCE
 from app.live.live_sessions import LiveSession
 from app.live.shared_sessions import ReadOnly, refuse
 from app.live.upload_quota import check_attached
+from app.session import page_state
 from app.session.page_state import View
-from app.session.stale_clicks import check_seen
 from simulator.base.frozen_value import Value
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
@@ -35,6 +35,39 @@ from simulator.session.commands import (
     SetRules,
     Undo,
 )
+
+_WENT_ON = (
+    "The session continued before your click arrived: in another tab, or by itself. You now see its "
+    "current state. Click again if you still want this."
+)
+
+
+class WentOnError(ValueError):
+    """What was asked for was meant for another step than the one at which the session is."""
+
+
+def saw(live: LiveSession | None) -> None:
+    """Note which step the page shows as the last one; call it when the page is drawn."""
+    page_state.put("seen_step", None if live is None else _step(live))
+
+
+def check_seen(live: LiveSession) -> None:
+    """Check that the session is at the step that the page has shown.
+
+    Raises:
+        WentOnError: It is not.
+    """
+    seen = page_state.get("seen_step")
+    if seen is not None and seen != _step(live):
+        raise WentOnError(_WENT_ON)
+
+
+def _step(live: LiveSession) -> JsonValue:
+    from simulator.runtime.turns.undo_targets import last_step  # noqa: PLC0415 - takes a second, and is there where a session is live
+
+    number = last_step(live.simulation.journal)
+    return [live.session_id, -1 if number is None else number]
+
 
 _OF_A_STEP = (Query, Accept, MoveHead, Undo, Redo, SetRules)
 """The commands that are meant for the step that the page shows as the last one, and no other."""

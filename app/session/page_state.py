@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import streamlit as st
 from pydantic import JsonValue
 
-from app.forms.widget_sync import hold, set_input
+from app.forms.widget_store import hold, set_input
 from app.live.live_sessions import LiveSession, UnsentTexts, registry
 from app.live.reopened_sessions import NotReopenedError, kept_drafts
 from app.live.session_store import store_if_open

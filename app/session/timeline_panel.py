@@ -19,15 +19,17 @@ from app.session.conversation_panel import ConversationLine, conversation_entrie
 from app.session.fault_menu_panel import fault_menu
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
-from app.session.session_summary import counted_steps, is_underway
-from app.session.step_labels import another_way_from, taken_back
 from app.session.timeline_view import (
     FILTERS,
     Filter,
     VisibleSteps,
+    another_way_from,
     blocks,
+    counted_steps,
+    is_underway,
     newest_steps,
     rows,
+    taken_back,
     tool_names,
     waiting_steps,
 )

@@ -20,7 +20,7 @@ import yaml
 from google.adk.agents import LlmAgent
 from pydantic import ValidationError
 
-from app.evalsets import imported_sets, set_facts
+from app.evalsets import exchange_jobs, set_context
 from app.scripts.script_play import text_of_upload
 from evalset.adk_runs.eval_results import ResultsError, read_results
 from evalset.cli.scenario_play import unrecorded_cases
@@ -238,12 +238,12 @@ READERS: tuple[FileReader, ...] = (
     _reader("recorded environment, beside", _ENVIRONMENT, _beside, RecordedEnvironmentError),
     _reader("eval set, opened", _SET, open_set, EvalSetError),
     _reader("eval set, appended", _SET, lambda path: EvalSetWriter(path, "").eval_ids(), EvalSetError),
-    _reader("eval set, facts", _SET, set_facts.facts_of),
+    _reader("eval set, facts", _SET, set_context.facts_of),
     _reader("eval set, imported", _SET, import_cases),
     _reader(
         "eval set, parted",
         _SET,
-        lambda path: imported_sets.apart(path.read_bytes()),
+        lambda path: exchange_jobs.apart(path.read_bytes()),
         RecordedEnvironmentError,
     ),
     _reader("eval set, to verify", _SET, _to_verify, VerifyError),

@@ -19,7 +19,7 @@ from app.evalsets.cases.review_panel import (
     status_badge,
 )
 from app.evalsets.cases.rubrics_panel import sentences_of
-from app.evalsets.run.tolerance_rows import tolerance_words
+from app.evalsets.run.verify_jobs import tolerance_words
 from app.evalsets.set_context import (
     STEP_ICONS,
     ApplyEdits,
@@ -34,8 +34,8 @@ from app.evalsets.set_context import (
 from app.forms.common_panel import pane, shown_file, unfolding
 from app.forms.form_reading import place_in_words
 from app.forms.safe_labels import literal, safe_label
-from app.forms.shown_value_widgets import value_or_json
 from app.forms.shown_values import values_line
+from app.forms.value_editor_widgets import value_or_json
 from app.forms.widget_store import slug
 from app.session import page_state
 from app.session.provenance_labels import BLANKS, UNCERTAIN, blank_word

@@ -20,8 +20,7 @@ from app.evalsets.cases.case_search import (
     sorted_rows,
 )
 from app.evalsets.cases.review_panel import STATUS_WORDS, review_words
-from app.evalsets.choices_panel import keep_option, option_key
-from app.evalsets.download_panel import csv_button
+from app.evalsets.choices_panel import csv_button, keep_option, option_key
 from app.evalsets.set_context import OpenCase, SetCommand, SetContext
 from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal

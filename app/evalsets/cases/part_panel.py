@@ -11,16 +11,18 @@ import streamlit as st
 from app.evalsets.cases.case_fields import (
     ARE_RIGHT,
     CasePart,
+    ToolSchemas,
     blanks_at,
+    declared_tools,
     edit_of,
     is_camel,
     is_unchanged,
     rubric_ids,
+    schemas_of,
 )
 from app.evalsets.cases.case_forms import OpenPart, follow, typed_in
 from app.evalsets.cases.review_panel import reviewer_name
 from app.evalsets.cases.rubrics_panel import RubricEditor
-from app.evalsets.cases.tool_schemas import ToolSchemas, declared_tools, schemas_of
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal

@@ -13,32 +13,32 @@ from app.evalsets.cases.cases_tab import find_bar
 from app.evalsets.checks.doctor_jobs import (
     CHANGES,
     EXAMINED,
+    EXAMPLE,
     MARKS,
     SEVERITIES,
+    MigrationLineError,
     Ward,
     examined,
     finding_rows,
     fitting,
     is_quick,
+    migration_from,
     previewed,
     sentences,
     ward_of,
     written,
 )
-from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
-from app.evalsets.choices_panel import agent_choice, followed_key, keep_option, key_of, option_key
-from app.evalsets.download_panel import csv_button
+from app.evalsets.choices_panel import agent_choice, csv_button, followed_key, keep_option, key_of, option_key
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.seen_sets import writes_here
-from app.evalsets.set_facts import SetFacts
+from app.evalsets.set_context import SetFacts
 from app.evalsets.stale_result_panel import out_of_date
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
-from app.forms.widget_store import slug
-from app.forms.widget_sync import held
+from app.forms.widget_store import held, slug
 from app.server.viewer_time import short_time
-from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from app.session.running_panel import AT_ONCE_SECONDS, waiting
 from evalset.doctor.environment_checks import MIGRATE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from app.evalsets.choices_panel import followed_key, keep_option, key_of, option_key
 from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, check_metrics, criteria_of
-from app.evalsets.set_facts import environment_of
+from app.evalsets.set_context import environment_of
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal

@@ -1,16 +1,19 @@
-"""Makes of what was chosen in the tab what a run of `adk eval` is given; no drawing here."""
+"""Makes of what was chosen in the tab what a run of `adk eval` is given, and lays its results out for tables; no drawing here."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
 from app.evalsets.choices_panel import MODELS_FROM
-from app.evalsets.set_agents import history_of, place_of
-from app.evalsets.set_facts import facts_of
+from app.evalsets.set_context import facts_of, history_of, place_of
 from app.evalsets.workspace import Workspace
+from app.forms.safe_labels import literal
 from app.server.owners import LOCAL
+from evalset.adk_runs.eval_results import AdkCaseResult, CallMade, MetricResult, RunResults, Status
 from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import PlannedRun, Remedies, check, refusal
 from evalset.eval_config.config_edits import custom_metrics, option, starting_document
@@ -25,6 +28,104 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel_agent import model_problem
 from simulator.runtime.models.reachability import model_reachability
+
+MARKS: dict[Status, str] = {
+    "passed": "✓ passed",
+    "failed": "✗ failed",
+    "not evaluated": "not evaluated",
+    "informational": "informs",
+}
+
+
+def case_rows(cases: Sequence[AdkCaseResult], metric_names: Sequence[str]) -> list[dict[str, str]]:
+    """Return a row for each case: its verdict, and each metric's score."""
+    return [
+        {
+            "case": literal(case.eval_id),
+            "verdict": MARKS[case.status],
+            **{literal(name): _cell(case.metric(name)) for name in metric_names},
+        }
+        for case in cases
+    ]
+
+
+def unevaluated(results: RunResults) -> dict[str, int]:
+    """Count by metric in how many cases it has no score though it has a threshold: ADK passes such a case all the same."""
+    missed = (
+        metric.name
+        for case in results.cases
+        for metric in case.metrics
+        if metric.status == "not evaluated" and metric.threshold is not None
+    )
+    return dict(Counter(missed))
+
+
+def _cell(metric: MetricResult | None) -> str:
+    if metric is None:
+        return ""
+    if metric.score is None:
+        return MARKS[metric.status]
+    mark = {"passed": "✓ ", "failed": "✗ "}.get(metric.status, "")
+    return f"{mark}{_number(metric.score)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def metric_rows(metrics: Sequence[MetricResult]) -> list[dict[str, str]]:
+    """Return a row for each metric of a case or a turn: score, threshold, verdict, and why it has none."""
+    return [
+        {
+            "metric": literal(metric.name),
+            "score": "" if metric.score is None else _number(metric.score),
+            "threshold": "" if metric.threshold is None else _number(metric.threshold),
+            "verdict": MARKS[metric.status],
+            "why": literal(metric.problem or _measured(metric)),
+        }
+        for metric in metrics
+    ]
+
+
+def _measured(metric: MetricResult) -> str:
+    names = (
+        (name.removesuffix("_tokens").replace("_", " "), value) for name, value in metric.details.items()
+    )
+    return ", ".join(f"{name} {_number(value)}" for name, value in names)
+
+
+def rubric_rows(metrics: Sequence[MetricResult]) -> list[dict[str, str]]:
+    """Return a row for each rubric that a judge has spoken of."""
+    return [
+        {
+            "metric": literal(metric.name),
+            "rubric": literal(rubric.text or rubric.rubric_id),
+            "score": "" if rubric.score is None else _number(rubric.score),
+            "reasons": literal(rubric.rationale),
+        }
+        for metric in metrics
+        for rubric in metric.rubrics
+    ]
+
+
+def call_lines(calls: Sequence[CallMade]) -> str:
+    """Write calls, one after the other, as they would stand in Python."""
+    return "\n".join(f"{call.tool}({_arguments(call)})" for call in calls) or "(no calls)"
+
+
+def _arguments(call: CallMade) -> str:
+    return ", ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()
+    )
+
+
+def fitting(results: RunResults, text: str, verdict: str) -> list[AdkCaseResult]:
+    """Return the cases whose id holds a text, and that have a verdict; "all" for any."""
+    wanted = text.strip().lower()
+    return [
+        case for case in results.cases if wanted in case.eval_id.lower() and verdict in {"all", case.status}
+    ]
+
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""

@@ -8,6 +8,8 @@ from app.evalsets.choices_panel import (
     agent_and_cases,
     agent_loaded,
     case_table,
+    csv_button,
+    keep_button,
     keep_option,
     key_of,
     models_choice,
@@ -15,18 +17,18 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.criteria.criteria_panel import criteria_editor
-from app.evalsets.download_panel import csv_button, keep_button
-from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
-from app.evalsets.run.eval_tables import (
+from app.evalsets.run.adk_eval_jobs import (
     MARKS,
+    AdkEvalOptions,
     call_lines,
     case_rows,
     fitting,
     metric_rows,
     rubric_rows,
+    spec_of,
     unevaluated,
 )
-from app.evalsets.set_facts import SetFacts, environment_of
+from app.evalsets.set_context import SetFacts, environment_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import problem, views

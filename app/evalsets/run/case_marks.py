@@ -1,20 +1,65 @@
-"""Says which steps of a case the doctor's findings and the first divergence of a run are about; no drawing here."""
+"""Which steps of a case findings and the first divergence of a run are about, and the edit that changes a golden after it; no drawing here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.evalsets.run.verify_jobs import steps_before
+from app.evalsets.set_context import PlayCase
 from app.forms.form_reading import way_in_words
-from evalset.editing.case_parts import Case, CaseStep, Where, steps_of, turns_of
+from app.live.agent_catalogue import catalogue
+from evalset.editing.case_parts import Case, CaseStep, EditError, Where, steps_of, turns_of
+from evalset.verify import accepting, repairing
 from simulator.base.name_casing import snake
 from simulator.environment.expressions import json_paths
 
 if TYPE_CHECKING:
+    from app.evalsets.run.verify_tab import GoldenEdit, OpenAt
+    from app.evalsets.set_context import SetContext
     from evalset.doctor import Finding
+    from evalset.editing.case_edits import Edit
+    from evalset.editing.set_work import EditedCase
     from evalset.verify.results import CaseResult
+
+
+def _held(scene: SetContext, eval_id: str) -> EditedCase:
+    """Return a case as it is edited; cases keep the key that they had in the file."""
+    if eval_id not in scene.work.state.order:
+        raise EditError(f"case {eval_id!r} is no longer in the set")
+    return scene.work.held(eval_id)
+
+
+def played_until(scene: SetContext, asked: OpenAt) -> PlayCase:
+    """Say how far a case is played, so that a session stops before a step.
+
+    Raises:
+        ValueError: The set has no such case any more, or no such turn.
+    """
+    held = _held(scene, asked.eval_id)
+    if asked.turn >= len(turns_of(held.case)):
+        raise EditError(f"case {asked.eval_id!r} no longer has a turn {asked.turn + 1}")
+    kinds = [step.kind for step in steps_of(held.case, asked.turn)]
+    played = steps_before(asked.golden, asked.step, kinds)
+    return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)
+
+
+def edit_of(scene: SetContext, asked: GoldenEdit) -> Callable[[], Edit]:
+    """Return the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
+
+    Raises:
+        ValueError: The set has no such case any more.
+    """
+    held = _held(scene, asked.eval_id)
+
+    def work() -> Edit:
+        if asked.action == "accept":
+            return accepting(held, asked.eval_id, asked.run)
+        return repairing(held, asked.eval_id, catalogue().config_of_now(asked.agent))
+
+    return work
+
 
 _NAMES = {
     "query": "user message",

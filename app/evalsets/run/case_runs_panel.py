@@ -11,10 +11,9 @@ import streamlit as st
 from app.evalsets.checks.doctor_jobs import EXAMINED, sentence, ward_of
 from app.evalsets.checks.doctor_tab import begin_examination, is_migrating, migration_form, migration_shown
 from app.evalsets.choices_panel import agent_of_set, key_of
-from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, spec_of
+from app.evalsets.run.adk_eval_jobs import AdkEvalOptions, metric_rows, spec_of
 from app.evalsets.run.adk_eval_tab import run_progress
 from app.evalsets.run.case_marks import CaseFinding, case_findings, diverging_steps
-from app.evalsets.run.eval_tables import metric_rows
 from app.evalsets.run.last_results import CASE_VERIFIED, LastResult, last_result
 from app.evalsets.run.verify_jobs import MARKS, check_words, options_of, verifying, where_of, why_of
 from app.evalsets.run.verify_tab import (
@@ -28,8 +27,7 @@ from app.evalsets.run.verify_tab import (
     done_about,
     edited_golden,
 )
-from app.evalsets.set_context import AskToSave, StepMark
-from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
+from app.evalsets.set_context import AskToSave, SetFacts, StepMark, environment_of, environment_trouble
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import place, problem
@@ -37,7 +35,7 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import catalogue
 from app.server.viewer_time import short_time
-from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from app.session.running_panel import AT_ONCE_SECONDS, waiting
 from evalset.adk_runs.installed import missing
 from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import BY_HAND

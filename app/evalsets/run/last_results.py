@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.evalsets.run.verify_jobs import MARKS, VERIFIED, models_words, why_of
-from app.evalsets.set_facts import environment_of
+from app.evalsets.set_context import environment_of
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import EXPORTED, Workspace
 from app.forms.safe_labels import literal

@@ -9,17 +9,24 @@ import streamlit as st
 
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
-from app.evalsets.run.golden_edits import edit_of, played_until
+from app.evalsets.run.case_marks import edit_of, played_until
 from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
 from app.evalsets.run.verify_tab import OpenAt, count_badges, failed_note, verify_tab
-from app.evalsets.set_context import ApplyEdits, AskToSave, OpenCase, SetCommand, SetContext
-from app.evalsets.set_facts import SetFacts, facts_of
+from app.evalsets.set_context import (
+    ApplyEdits,
+    AskToSave,
+    OpenCase,
+    SetCommand,
+    SetContext,
+    SetFacts,
+    facts_of,
+)
 from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import place
 from app.server.viewer_time import short_time
-from app.session.progress_panel import waiting
+from app.session.running_panel import waiting
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit

@@ -16,30 +16,26 @@ from app.evalsets.checks.doctor_tab import begin_migration, migration_shown
 from app.evalsets.choices_panel import (
     agent_and_cases,
     case_table,
+    csv_button,
     followed_key,
+    keep_button,
     keep_option,
     key_of,
     models_choice,
     option_key,
     unrecorded_choice,
 )
-from app.evalsets.download_panel import csv_button, keep_button
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.last_results import keep_results, last_results, last_rows
-from app.evalsets.run.tolerance_rows import (
+from app.evalsets.run.verify_jobs import (
     HINTS,
     KINDS,
+    MARKS,
     OF,
+    VERIFIED,
     WITHOUT_TOOL,
     Row,
     RowError,
-    new_row,
-    row_of,
-    tolerances_from,
-)
-from app.evalsets.run.verify_jobs import (
-    MARKS,
-    VERIFIED,
     VerifyJob,
     VerifyOptions,
     case_rows,
@@ -47,18 +43,20 @@ from app.evalsets.run.verify_jobs import (
     difference_rows,
     fitting,
     marked_text,
+    new_row,
+    row_of,
     side_by_side,
+    tolerances_from,
     verifying,
 )
-from app.evalsets.set_context import OpenCase
-from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble, facts_of
+from app.evalsets.set_context import OpenCase, SetFacts, environment_of, environment_trouble, facts_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import literal
 from app.live.background_jobs import Job
 from app.server.viewer_time import short_time
-from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from app.session.running_panel import AT_ONCE_SECONDS, waiting
 from evalset.cli.init_command import BLANK_ADDRESS
 from evalset.cli.shell_lines import whole_line
 from evalset.eval_config.config_edits import (

@@ -15,7 +15,7 @@ import pytest
 
 import evalset
 from app.screens import start_page
-from app.session.step_labels import step_words
+from app.session.timeline_view import step_words
 from simulator.facts import UserSeated
 from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_processes import AgentProcess

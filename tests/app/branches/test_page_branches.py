@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.branches.branch_graph import newest_of, tree_dot
-from app.branches.branch_labels import ending, forks
+from app.branches.branch_labels import ending, forks, newest_of, tree_dot
 from app.branches.branches_panel import PAGE_BRANCHES
 from simulator.branches.branch_tree import branches, tree
 from simulator.facts import Failed, Outcome, RaisedError, Returned, RulesChanged, TurnEnded

@@ -15,9 +15,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
-from app.decision.adk_words import quotes
 from app.decision.call_arguments import CallArguments
-from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills
+from app.decision.call_prefills import DEFAULT, EARLIER_MESSAGE, MESSAGE, Prefill, prefills, quotes
 from app.decision.golden_candidate import ANOTHER_WAY
 from app.decision.queue_panel import waiting
 from app.forms.field_group_widgets import NullableField, ObjectField

@@ -19,7 +19,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel, JsonValue
 
-from app.decision.pasted_examples import read_example, take_example
+from app.decision.ready_answers import read_example, take_example
 from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError
 from app.live.player_names import NO_MODEL

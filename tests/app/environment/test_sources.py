@@ -9,16 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.environment.declared_tool_form import (
+    TYPES,
     DeclaredForm,
     DeclaredFormError,
+    SchemaRow,
     TypedSchema,
     form_of_schema,
     form_of_tool,
     parameters_line,
     read_declared,
     read_schema,
+    rows_of_schema,
+    rows_read,
+    schema_of_rows,
 )
-from app.environment.schema_rows import TYPES, SchemaRow, rows_of_schema, rows_read, schema_of_rows
 from app.environment.sources import (
     call_rows,
     read_output_schema,

@@ -11,10 +11,24 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.environment.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
-from app.environment.invariant_lines import MOST_EXAMPLES, examples, verdict_of
-from app.environment.world_edits import WorldEdits, edited_row, edits_of
-from app.environment.world_labels import field_rows, flag_lines, template
-from app.environment.world_rows import Cell, CellKind, Sheet, cell, column_kind, sheet_of, value_of
+from app.environment.world_rows import (
+    MOST_EXAMPLES,
+    Cell,
+    CellKind,
+    Sheet,
+    WorldEdits,
+    cell,
+    column_kind,
+    edited_row,
+    edits_of,
+    examples,
+    field_rows,
+    flag_lines,
+    sheet_of,
+    template,
+    value_of,
+    verdict_of,
+)
 from simulator.base.json_values import JsonObject
 from simulator.environment.world.connections import (
     NO_EDITS,

@@ -16,9 +16,9 @@ from tests.harness.processes import wait_until
 _PAGE = """
 from importlib import import_module
 from pathlib import Path
-from app.forms.widget_sync import acknowledge
+from app.forms.widget_store import acknowledge
 from app.evalsets.workspace import workspaces
-from app.evalsets.set_facts import facts_of
+from app.evalsets.set_context import facts_of
 
 path = Path({path!r})
 draw = getattr(import_module({module!r}), {name!r})

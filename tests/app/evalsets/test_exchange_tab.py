@@ -10,8 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, looked_into
-from app.evalsets.imported_sets import imported_beside
+from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, imported_beside, looked_into
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.server.owners import LOCAL

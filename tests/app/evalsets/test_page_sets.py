@@ -16,10 +16,10 @@ import pytest
 
 from app import lifespan
 from app.decision.golden_candidate import ANOTHER_WAY
-from app.evalsets import imported_sets
-from app.evalsets.exchange_jobs import Upload
-from app.evalsets.imported_sets import taken
+from app.evalsets import exchange_jobs
+from app.evalsets.exchange_jobs import Upload, taken
 from app.evalsets.open_sets import edited_sets
+from app.evalsets.set_context import environment_of
 from app.evalsets.set_discovery import (
     check_import,
     check_set,
@@ -28,7 +28,6 @@ from app.evalsets.set_discovery import (
     remove_upload,
     take_upload,
 )
-from app.evalsets.set_facts import environment_of
 from app.live import upload_quota
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import recent_sets
@@ -369,7 +368,7 @@ def test_an_upload_counts_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> N
         assert go_on.wait(60)
         return content, b""
 
-    monkeypatch.setattr(imported_sets, "apart", held_up)
+    monkeypatch.setattr(exchange_jobs, "apart", held_up)
     read = taken("browser-h", first)
     assert begun.wait(60)
     refused = taken("browser-h", second)
@@ -799,7 +798,7 @@ def test_a_file_that_holds_cases_is_imported_where_it_was_opened(path: Path) -> 
     assert sidecar_of(made).is_file()
     assert given.read_bytes() == content
     made.unlink()
-    job = imported_sets.made_of(given, LOCAL)
+    job = exchange_jobs.made_of(given, LOCAL)
     assert job.wait(60)
     assert job.result is not None
     assert "1" in job.progress.words

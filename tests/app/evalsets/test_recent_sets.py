@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from app.evalsets.set_context import SetFacts, facts_of
 from app.evalsets.set_discovery import check_set, folders, found_sets
-from app.evalsets.set_facts import SetFacts, facts_of
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import MOST_RECENT, check_place, default_destination, recent_sets, remember_set
 from app.server.owners import LOCAL

@@ -17,8 +17,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.export.case_names import LONGEST, proposed_eval_id
-from app.export.export_case import ExportForm, ExportResult, write
+from app.export.export_case import LONGEST, ExportForm, ExportResult, proposed_eval_id, write
 from app.live.background_jobs import Job
 from app.live.live_sessions import LiveSession
 from app.session.shell_texts import words_of

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app.forms.widget_store import slug
-from app.forms.widget_sync import SEEN_KEY
+from app.forms.widget_store import SEEN_KEY, slug
 from app.live.live_sessions import UnsentTexts
 
 SCHEMA = {
@@ -24,8 +23,11 @@ def _page(drafts: "Any", schema: "Any") -> None:  # noqa: UP037 - the script has
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
     from app.forms.schema_form_widgets import SchemaForm  # noqa: PLC0415 - as above
-    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
-    from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
+    from app.forms.widget_store import (  # noqa: PLC0415 - as above
+        KeptInputs,
+        acknowledge,
+        gather,
+    )
     from app.session.page_state import follow  # noqa: PLC0415 - as above
 
     gather(drafts)
@@ -160,8 +162,12 @@ def test_what_a_program_puts_into_the_unseen_input_ends_no_page() -> None:
 def _kept_page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms.widget_store import KeptInputs, gather, keep_typed  # noqa: PLC0415 - as above
-    from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
+    from app.forms.widget_store import (  # noqa: PLC0415 - as above
+        KeptInputs,
+        acknowledge,
+        gather,
+        keep_typed,
+    )
 
     gather(drafts)
     if "begun" in stops:

@@ -13,7 +13,7 @@ from app.evalsets.exchange_jobs import Upload, looked_into
 from app.evalsets.set_discovery import check_set, take_upload
 from app.forms.typed_paths import typed_path, upload_name
 from app.live.destinations import check_place
-from app.scripts.recorded_play import environment_of
+from app.scripts.script_play import environment_of
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 from tests.app.fakes import FakeAgent

@@ -27,8 +27,7 @@ from app.live.session_store import (
     server_store,
 )
 from app.screens.session_list import DuplicateSession, ImportSession, SessionLine, carry_out
-from app.screens.sidebar import forget_lists
-from app.screens.sidebar_panel import SHOWN_SESSIONS
+from app.screens.sidebar_panel import SHOWN_SESSIONS, forget_lists
 from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR
 from simulator.base.json_values import canonical, digest
@@ -181,13 +180,13 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     """The reason may come from the database: it is shown as it is."""
     words = "**strong** ![x](http://evil.example/a.png)"
     held: Any = server_store()
-    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(problem=words))
+    monkeypatch.setattr("app.screens.sidebar_panel.store_if_open", lambda: type(held)(problem=words))
     tab = Tab()
     assert words in tab.literal
     assert tab.live_marks() == []
     off = "in memory only"
     assert off not in tab.words
-    monkeypatch.setattr("app.screens.sidebar.store_if_open", lambda: type(held)(is_off=True))
+    monkeypatch.setattr("app.screens.sidebar_panel.store_if_open", lambda: type(held)(is_off=True))
     assert off in Tab().words
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from app.evalsets.workspace import workspaces
-from app.live import agent_catalogue, new_code
-from app.live.agent_catalogue import catalogue
+from app.live import agent_catalogue
+from app.live.agent_catalogue import catalogue, take_new_code
 from app.live.live_sessions import LiveSession
-from app.live.new_code import take_new_code
 from app.screens import start_page
 from app.server.owners import LOCAL, Visitor
 from evalset.verify.results import VERDICTS
@@ -283,7 +282,7 @@ def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path, quer
 def _looks_again(live: LiveSession) -> None:
     """Let the last look at the agent's files count no more."""
     assert isinstance(live.config, KernelAgentConfig)
-    new_code._looked.pop(live.config.kernels, None)
+    agent_catalogue._looked.pop(live.config.kernels, None)
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ from app.screens import session_page, shared_page
 from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
 from app.session.page_commands import PageWork, hand
-from app.session.session_summary import counted_steps
+from app.session.timeline_view import counted_steps
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.entities import EntityChange

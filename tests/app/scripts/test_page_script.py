@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.export.case_names import PlayedCase, played_case, remember_played
-from app.export.export_case import exportable
+from app.export.export_case import PlayedCase, exportable, played_case, remember_played
 from app.live.agent_catalogue import catalogue
 from app.live.destinations import check_place, default_destination
 from app.live.live_sessions import LiveSession, registry
 from app.screens.session_list import ImportSession, carry_out
 from app.screens.start_panel import PATH_KEY, TEXT_KEY
-from app.scripts import recorded_play
+from app.scripts import script_play
 from app.scripts.script_play import _DRAFT, ScriptForm, open_script, text_of_upload, without_places
 from app.server.owners import LOCAL
 from evalset.recorded.recorder import record
@@ -397,7 +396,7 @@ def test_a_damaged_file_is_not_written_over(recorded: Tab, path: Path) -> None:
     assert "not valid JSON" in recorded.literal
     assert not recorded.has("add_answers")
     with pytest.raises(ValueError, match="not valid JSON"):
-        recorded_play.add_answers(live)
+        script_play.add_answers(live)
     assert path.read_text() == "{"
 
 
@@ -406,7 +405,7 @@ def test_others_on_a_server_read_and_write_beside_the_agent_only(path: Path) -> 
     config = demo_agent("order_desk")
     theirs = default_destination("somebody", config).parent.resolve()
     with pytest.raises(ValueError, match=re.escape(str(theirs))):
-        recorded_play.recorded_cases(str(path), "somebody", config)
+        script_play.recorded_cases(str(path), "somebody", config)
     check_place(str(path), "local", config)
 
 
@@ -417,7 +416,7 @@ def test_a_relative_path_starts_at_the_folder_of_the_agents_set(path: Path) -> N
         agent=demo_agent("order_desk").agent,
         eval_set_path=path.with_name("new.evalset.json"),
     )
-    assert list(recorded_play.recorded_cases("orders.evalset.json", "local", config)) == ["two"]
+    assert list(script_play.recorded_cases("orders.evalset.json", "local", config)) == ["two"]
 
 
 @pytest.mark.long
@@ -434,11 +433,11 @@ def test_a_session_file_names_no_file_of_this_machine(store: JournalStore, recor
     assert "recorded_in" not in json.loads(store.drafts(made)["script that plays"])
     assert played_case(store.drafts(made)) is None
     live.owner = "somebody"
-    view = recorded_play.view_of(live)
+    view = script_play.view_of(live)
     assert view is not None
     assert "Several people" in view.problem
     live.drafts["script that plays"] = "{"
-    assert recorded_play.view_of(live) is None
+    assert script_play.view_of(live) is None
 
 
 def until(live: LiveSession, state: str) -> ScriptProgress:

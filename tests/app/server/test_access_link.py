@@ -14,10 +14,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app.server import offered_files
-from app.server.access_link import AccessLink, AccessLinks
 from app.server.browser_cookie import BrowserIds
-from app.server.login_return import COOKIE as RETURN
-from app.server.login_return import LoginReturn
+from app.server.login import RETURN_COOKIE as RETURN
+from app.server.login import AccessLink, AccessLinks, LoginReturn
 from app.server.offered_files import GuardedMedia, Offered
 from app.server.owners import COOKIE, is_browser_id
 

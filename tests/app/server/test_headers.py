@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from app.server.security_headers import (
+    UploadNames,
     content_security_policy,
     script_hashes,
     streamlit_page,
 )
-from app.server.upload_names import UploadNames
 
 
 def test_the_hash_is_that_of_the_script_text() -> None:

@@ -14,8 +14,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from app.server import local_peers
-from app.server.listening_sockets import send_small_packets_at_once
 from app.server.local_peers import MARK, MarkedPeers, is_another, user_in
+from app.server.security_headers import send_small_packets_at_once
 
 _HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 _TABLE = (

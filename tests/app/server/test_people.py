@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.server.local_peers import MARK
-from app.server.origins import fits, name_of
 from app.server.owners import (
     COOKIE,
     LOCAL,
@@ -20,7 +19,9 @@ from app.server.owners import (
     NotLoggedInError,
     People,
     chosen_people,
+    fits,
     is_browser_id,
+    name_of,
     visitor_of,
 )
 

@@ -13,8 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from app.live.wake_ups import NOT_OURS, PATH, UNKNOWN_TAB, Waking
 from app.server import browser_tabs
-from app.server.browser_tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
-from app.server.closed_tabs import ClosedTabs
+from app.server.browser_tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, ClosedTabs, Tabs, new_token
 from app.server.viewer_time import short_time, viewer_time
 
 

@@ -15,7 +15,7 @@ from app.live.player_names import PLAYERS
 from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
-from app.session.step_labels import another_way_from, step_words, taken_back
+from app.session.timeline_view import another_way_from, step_words, taken_back
 from simulator.facts import Failed, Returned, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.answers import ModelAnswer, ToolAnswer, raised

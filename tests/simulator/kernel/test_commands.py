@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.live.agent_catalogue import catalogue
-from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
-from app.scripts.recorded_play import view_of as recorded_view
+from app.scripts.script_play import RecordedForm, open_recorded, recorded_cases
+from app.scripts.script_play import view_of as recorded_view
 from app.server.owners import LOCAL
 from evalset.adk_runs.eval_process import check_installed
 from evalset.cli.eval_command import main as evaluate

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.evalsets.checks import doctor_jobs
-from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.evalsets.checks.doctor_jobs import EXAMPLE, MigrationLineError, migration_from
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.live.background_jobs import Job

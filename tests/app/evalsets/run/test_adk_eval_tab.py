@@ -15,9 +15,18 @@ import pytest
 import evalset
 from app.evalsets.run import adk_eval_jobs
 from app.evalsets.run import adk_eval_tab as tab_module
-from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, spec_of
-from app.evalsets.run.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
-from app.evalsets.set_facts import facts_of
+from app.evalsets.run.adk_eval_jobs import (
+    TOLERANT,
+    AdkEvalOptions,
+    call_lines,
+    case_rows,
+    fitting,
+    metric_rows,
+    rubric_rows,
+    spec_of,
+    unevaluated,
+)
+from app.evalsets.set_context import facts_of
 from app.evalsets.workspace import workspaces
 from app.live.agent_catalogue import catalogue
 from app.server.owners import LOCAL

@@ -15,17 +15,23 @@ import pytest
 
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.last_results import CASE_VERIFIED, last_result, last_results, last_rows
-from app.evalsets.run.tolerance_rows import HINTS, KINDS, Row, RowError, new_row, row_of, tolerances_from
 from app.evalsets.run.verify_jobs import (
+    HINTS,
+    KINDS,
     VERIFIED,
+    Row,
+    RowError,
     VerifyOptions,
     marked_text,
+    new_row,
+    row_of,
     step_text,
     steps_before,
+    tolerances_from,
     verifying,
 )
 from app.evalsets.workspace import EXPORTED, Workspace, workspaces
-from app.export.export_replay import ExportReplay
+from app.export.export_case import ExportReplay
 from app.live import agent_catalogue as of_server
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job
