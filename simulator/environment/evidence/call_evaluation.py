@@ -378,13 +378,6 @@ def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node:
     if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
         pay(run, native_costs.written(args[0]))  # the error for a value that no member has names it
         return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
-    if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
-        for name, value in cls.members().items():
-            if run.knows(value) and type(value) is type(args[0]) and value == args[0]:
-                return ClassInstance(cls, {"name": name, "value": value})
-        if "_missing_" in cls.scope.names or not run.knows(*cls.members().values()):
-            return _unread(run, cls, args, keywords, node, cls.scope)
-        raise _failing(ValueError, node)
     if cls.kind == "plain":
         made = ClassInstance(cls, {})
         owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
@@ -513,8 +506,6 @@ def as_plain(run: ProgramRun, value: Any, *, as_json: bool = False) -> Any:
     if as_json:
         value = in_json(value.value if isinstance(value, enum.Enum) else value)
     if isinstance(value, ClassInstance):
-        if value.cls.kind == "enum":
-            return value
         return {name: as_plain(run, one, as_json=as_json) for name, one in value.fields.items()}
     if type(value) is dict:
         made = {key: as_plain(run, one, as_json=as_json) for key, one in value.items()}
@@ -647,7 +638,8 @@ def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node:
 
 def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
     parts: list[Any] = []
-    for one in iterate(run, given):
+    for each in iterate(run, given):
+        one = each.value if isinstance(each, enum.Enum) and isinstance(each, str) else each
         if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
             if isinstance(one, Unknown):
                 raise TouchedError

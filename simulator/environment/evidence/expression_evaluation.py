@@ -136,8 +136,8 @@ def iterate(run: ProgramRun, value: Any) -> Iterator[Any]:
     """
     if isinstance(value, Lazy):
         return _watched(run, value)
-    if isinstance(value, Class) and value.kind == "enum":
-        return iter(value.real or _members(run, value))
+    if isinstance(value, Class) and value.real is not None:
+        return iter(value.real)
     if isinstance(value, ClassInstance) and value.cls.kind == "namedtuple" and value.whole:
         return iter([*value.fields.values()])
     if type(value) in CONTAINERS and not run.holds(value):
@@ -148,21 +148,6 @@ def iterate(run: ProgramRun, value: Any) -> Iterator[Any]:
         ordered(run, value)
     found: Iterator[Any] = native(run, iter, value)
     return _watched(run, Lazy(found, run.epoch), value)
-
-
-def _members(run: ProgramRun, cls: Class) -> list[ClassInstance]:
-    """Return the members of an enumeration.
-
-    Raises:
-        TouchedError: They cannot be told: some have several names.
-    """
-    found = cls.members()
-    if not run.knows(*found.values()):
-        raise TouchedError
-    pay(run, native_costs.written(*found.values()))
-    if len({native(run, repr, one) for one in found.values()}) < len(found):
-        raise TouchedError
-    return [ClassInstance(cls, {"name": name, "value": value}) for name, value in found.items()]
 
 
 def _watched(run: ProgramRun, lazy: Lazy, source: Any = None) -> Iterator[Any]:
@@ -774,11 +759,6 @@ def _compared(run: ProgramRun, op: ast.cmpop, left: Any, right: Any, node: ast.C
     if isinstance(left, External) and isinstance(right, External) and isinstance(op, (ast.Eq, ast.NotEq)):
         same = _identical(left, right)
         return same if same is None or isinstance(op, ast.Eq) else not same
-    left, right = _as_value(left), _as_value(right)
-    if _is_member(left) and _is_member(right):
-        return (left.cls is right.cls and left.fields["name"] == right.fields["name"]) is isinstance(
-            op, ast.Eq
-        )
     if run.knows(left, right):
         work = native_functions.COMPARED[type(op).__name__]
         return bool(native(run, work, left, right, line=node.lineno))
@@ -786,28 +766,6 @@ def _compared(run: ProgramRun, op: ast.cmpop, left: Any, right: Any, node: ast.C
     if not numbers and not isinstance(op, (ast.Eq, ast.NotEq)):
         run.may_raise(node)
     return None
-
-
-def _is_member(value: Any) -> bool:
-    return (
-        isinstance(value, ClassInstance) and value.cls.kind == "enum" and value.whole and not value.cls.mixed
-    )
-
-
-def _as_value(value: Any) -> Any:
-    """Return what a value is equal to: a member of an enumeration of texts or numbers, to its own value."""
-    if (
-        isinstance(value, ClassInstance)
-        and value.cls.kind == "enum"
-        and value.cls.mixed
-        and not _compares(value.cls)
-    ):
-        return value.fields["value"]
-    return value
-
-
-def _compares(cls: Class) -> bool:
-    return bool({"__eq__", "__hash__", "_missing_", "__str__", "__format__"} & cls.scope.names.keys())
 
 
 def _identical(left: Any, right: Any) -> bool | None:
@@ -832,7 +790,6 @@ def _identical(left: Any, right: Any) -> bool | None:
 def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | None:
     if isinstance(held, Context):
         held = held.state
-    one = _as_value(one)
     if isinstance(held, Lazy) and type(held.source) is not type({}.keys()):
         raise TouchedError
     container = held.source if isinstance(held, Lazy) and run.fresh(held) else held
@@ -865,8 +822,6 @@ _CONVERSIONS: Mapping[int, Callable[[object], str]] = {115: str, 114: repr, 97: 
 
 def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.AST) -> Any:
     """Return how a value is written into a text."""
-    if isinstance(value, ClassInstance) and value.cls.mixed in {"StrEnum", "IntEnum"} and conversion == -1:
-        value = _as_value(value)
     if isinstance(value, ProgramException):
         value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
     if type(spec) is str and run.knows(value) and _is_own_format(value, spec):
@@ -960,9 +915,6 @@ def _record_attribute(run: ProgramRun, value: ClassInstance, name: str, node: as
         "copy",
     }:
         return Bound(value, name)
-    if value.cls.kind == "enum" and value.cls.mixed:
-        run.may_raise(node)
-        return Unknown(name=named(node))
     if (
         value.cls.kind == "plain"
         and value.whole
@@ -1013,9 +965,10 @@ def _member_attribute(run: ProgramRun, value: enum.Enum, name: str, node: ast.AS
     cls = class_of(run, value)
     if cls is None:
         raise TouchedError
-    found = cls.scope.names.get(name)
-    if isinstance(found, (Func, Decorated)):
-        return _bound(run, found, value, cls, node)
+    for one in family(cls):
+        found = one.scope.names.get(name)
+        if isinstance(found, (Func, Decorated)):
+            return _bound(run, found, value, cls, node)
     if native_functions.has_method(value, name):
         return Bound(value, name)
     if not native_functions.has_field(value, name):
@@ -1039,8 +992,6 @@ def _class_attribute(run: ProgramRun, value: Class, name: str, node: ast.AST) ->
     for cls in family(value):
         if name in cls.scope.names:
             found = cls.scope.names[name]
-            if cls.kind == "enum" and name in cls.members():
-                return ClassInstance(cls, {"name": name, "value": found})
             if isinstance(found, Decorated) and found.kind != "property":
                 return _bound(run, found, value, cls, node)
             is_open = cls.kind == "other" or isinstance(found, Decorated)
@@ -1074,7 +1025,6 @@ def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
     if isinstance(held, Context):
         held = held.state
-    place = _as_value(place)
     line = getattr(node, "lineno", 0)
     if isinstance(held, Match) and "group" in held.methods and run.knows(place):
         return native(run, held.found.__getitem__, place, line=line)
@@ -1100,15 +1050,9 @@ def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     ):
         return native(run, operator.getitem, tuple(held.fields.values()), place, line=line)
     if isinstance(held, (External, Class, Func)):
-        return Unknown(name=named(node)) if not isinstance(held, Class) else _enum_member(held, place, node)
+        return Unknown(name=named(node))
     run.may_raise(node)
     return Unknown(name=named(node), like=_like_of(run, held, place))
-
-
-def _enum_member(cls: Class, place: Any, node: ast.AST) -> Any:
-    if cls.kind == "enum" and isinstance(place, str) and place in cls.members():
-        return ClassInstance(cls, {"name": place, "value": cls.members()[place]})
-    return Unknown(name=named(node))
 
 
 def _like_of(run: ProgramRun, held: Any, place: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from simulator.base.json_values import copied
 from simulator.base.python_source import parsed
@@ -19,7 +20,6 @@ from simulator.environment.evidence.reached_names import MADE_BY, made_by
 from simulator.environment.evidence.sketch import FunctionSource, Module, SeedTable
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (
-    CONTAINERS,
     MAPPINGS,
     MUTABLE,
     SCALARS,
@@ -27,7 +27,6 @@ from simulator.environment.evidence.unknown_values import (
     Cached,
     Class,
     ClassInstance,
-    Context,
     Decorated,
     DefaultFactory,
     External,
@@ -38,6 +37,7 @@ from simulator.environment.evidence.unknown_values import (
     Super,
     TooMuchError,
     Unknown,
+    led_to,
 )
 
 MOST_LETTERS = 1_000_000
@@ -72,7 +72,7 @@ class Heap:
     def copy(self) -> Heap:
         """Return a copy that a run may change."""
         copier = _Copier()
-        scopes = {name: copier.scope(scope) for name, scope in self.scopes.items()}
+        scopes = {name: copier.value(scope) for name, scope in self.scopes.items()}
         lost = [copier.value(one) for one in self.lost.values()]
         return Heap(scopes, {id(one): one for one in lost})
 
@@ -248,159 +248,53 @@ def _changeable(scopes: Iterable[NameScope]) -> dict[int, Any]:
             found[id(value)] = value
         if isinstance(value, NameScope):
             value.shared = True
-        waiting.extend(_parts(value))
+        waiting.extend((*led_to(value), *_AROUND.get(type(value), lambda _: ())(value)))
     return found
 
 
-def _parts(value: Any) -> Iterable[Any]:
-    if type(value) in CONTAINERS:
-        return list(value.values()) if type(value) in MAPPINGS else list(value)
-    match value:
-        case NameScope():
-            return [*value.names.values(), *([] if value.parent is None else [value.parent])]
-        case Func():
-            return [value.scope, *value.defaults.values(), value.receiver]
-        case Class():
-            return [value.scope, *value.bases, *(default for _, default in value.fields.values())]
-        case ClassInstance():
-            return [value.cls, *value.fields.values()]
-        case Unknown():
-            return [value.like, *value.choices]
-        case Cached() | Decorated():
-            return [value.function]
-        case Super():
-            return [value.cls, value.receiver]
-        case Partial():
-            return [value.callee, *value.args, *value.keywords.values()]
-        case Bound():
-            return [value.value]
-        case DefaultFactory():
-            return [value.factory]
-        case Context():
-            return [value.state, value.actions]
-    return ()
+_AROUND: Mapping[type, Callable[[Any], Iterable[Any]]] = {
+    NameScope: lambda one: (*one.names.values(), *one.outer.values(), *filter(None, [one.parent])), Func: lambda one: (one.scope,),
+    Class: lambda one: (one.scope, *one.bases, *(default for _, default in one.fields.values())),
+    **dict.fromkeys((ClassInstance, Super), lambda one: (one.cls,)),
+}  # fmt: skip
+"""The scopes and classes that belong to a value."""
+
+_COPIED = frozenset({
+    *MUTABLE, NameScope, Func, Class, ClassInstance, Cached, Decorated, Super, DefaultFactory, Bound, Partial, Unknown,
+})  # fmt: skip
+"""The types of values that change, or lead to such: a value of any other type stays the same."""
 
 
 class _Copier:
-    """Copies values with all that hangs together in them; what never changes stays the same."""
+    """Copies values with all that hangs together in them."""
 
     def __init__(self) -> None:
-        self._copies: dict[int, Any] = {}
-        self._kept: list[Any] = []
-
-    def scope(self, scope: NameScope) -> NameScope:
-        """Return the copy of a scope."""
-        if id(scope) in self._copies:
-            found: NameScope = self._copies[id(scope)]
-            return found
-        made = NameScope({}, scope.module, None, scope.bound)
-        self._note(scope, made)
-        made.parent = None if scope.parent is None else self.scope(scope.parent)
-        made.outer = {name: self.scope(one) for name, one in scope.outer.items()}
-        made.names.update((name, self.value(one)) for name, one in scope.names.items())
-        return made
-
-    def _note(self, value: Any, made: Any) -> Any:
-        self._copies[id(value)] = made
-        self._kept.append(value)
-        return made
+        self._copies: dict[int, tuple[Any, Any]] = {}
 
     def value(self, value: Any) -> Any:
         """Return the copy of a value."""
-        copy = self._BY_TYPE.get(type(value))
-        if copy is None:
-            return value
-        found = self._copies.get(id(value))
-        return copy(self, value) if found is None else found
-
-    def _tuple(self, value: tuple[Any, ...]) -> Any:
-        return tuple(map(self.value, value))
-
-    def _mapping(self, value: Any) -> Any:
         kind = type(value)
-        made = self._note(value, defaultdict(value.default_factory) if kind is defaultdict else kind())
-        for key, one in value.items():
-            dict.__setitem__(made, key, self.value(one))
-        return made
-
-    def _listed(self, value: Any) -> Any:
-        made = self._note(value, type(value)())
-        made.extend(map(self.value, value))
-        return made
-
-    def _set(self, value: set[Any]) -> Any:
-        return self._note(value, set(value))
-
-    def _function(self, value: Func) -> Any:
-        made = self._note(value, Func(value.node, value.scope, value.defaults, None, value.bound, value.cls))
-        made.scope, made.receiver = self.scope(value.scope), self.value(value.receiver)
-        made.defaults = {name: self.value(one) for name, one in value.defaults.items()}
-        made.cls = self.value(value.cls)
-        return made
-
-    def _class(self, value: Class) -> Any:
-        copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
-        copied.scope = self.scope(value.scope)
-        copied.bases = [self.value(one) for one in value.bases]
-        copied.mixed, copied.real = value.mixed, value.real
-        copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
-        return copied
-
-    def _instance(self, value: ClassInstance) -> Any:
-        record = self._note(value, ClassInstance(value.cls, {}, value.whole))
-        record.cls = self.value(value.cls)
-        record.fields.update((name, self.value(one)) for name, one in value.fields.items())
-        return record
-
-    def _cached(self, value: Cached) -> Any:
-        return self._note(value, Cached(self.value(value.function)))
-
-    def _decorated(self, value: Decorated) -> Any:
-        return self._note(value, Decorated(value.kind, self.value(value.function)))
-
-    def _super(self, value: Super) -> Any:
-        return Super(self.value(value.cls), self.value(value.receiver))
-
-    def _factory(self, value: DefaultFactory) -> Any:
-        return DefaultFactory(self.value(value.factory))
-
-    def _bound(self, value: Bound) -> Any:
-        return Bound(self.value(value.value), value.name)
-
-    def _partial(self, value: Partial) -> Any:
-        keywords = {name: self.value(one) for name, one in value.keywords.items()}
-        return Partial(self.value(value.callee), tuple(map(self.value, value.args)), keywords)
-
-    def _unknown(self, value: Unknown) -> Any:
-        one = value
-        made = Unknown(
-            one.kind, one.name, one.sure, one.low, one.high, one.choices, one.parts, None, one.truth
-        )
-        self._note(value, made).like = self.value(value.like)
-        return made
-
-    def _lazy(self, _: Lazy) -> Any:
-        return Unknown("array")
-
-    _BY_TYPE: ClassVar[Mapping[type, Callable[[_Copier, Any], Any]]] = {
-        tuple: _tuple,
-        **dict.fromkeys(MAPPINGS, _mapping),
-        list: _listed,
-        deque: _listed,
-        set: _set,
-        Func: _function,
-        Class: _class,
-        ClassInstance: _instance,
-        Cached: _cached,
-        Decorated: _decorated,
-        Super: _super,
-        DefaultFactory: _factory,
-        Bound: _bound,
-        Partial: _partial,
-        Unknown: _unknown,
-        Lazy: _lazy,
-    }
-    """What copies a value, by its very type; a value of any other type never changes, and stays the same."""
+        if kind is tuple:
+            return tuple(map(self.value, value))
+        if kind is Lazy:
+            return Unknown("array")
+        if kind not in _COPIED:
+            return value
+        if id(value) not in self._copies:
+            slots = getattr(kind, "__slots__", ())
+            made = object.__new__(kind) if slots else copy(value)
+            self._copies[id(value)] = value, made
+            if kind in MAPPINGS:
+                for key, one in value.items():
+                    dict.__setitem__(made, key, self.value(one))
+            elif kind in {list, deque}:
+                made.clear()
+                made.extend(map(self.value, value))
+            for name in slots:
+                setattr(made, name, self.value(getattr(value, name)))
+            if kind is NameScope:
+                made.shared = False
+        return self._copies[id(value)][1]
 
 
 @lru_cache(maxsize=512)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
@@ -12,13 +12,11 @@ from simulator.environment.evidence.unknown_values import (
     SCALARS,
     Class,
     ClassInstance,
-    DefaultFactory,
     External,
     Func,
     NameScope,
     TooMuchError,
-    Unknown,
-    inside,
+    led_to,
 )
 
 Reached: TypeAlias = frozenset[tuple[str, str]] | None
@@ -108,7 +106,7 @@ class _Walk:
                 self._seen[id(value)] = value
                 if len(self._seen) > MOST_REACHED:
                     raise _AnythingError
-                self._waiting.extend(_parts(value))
+                self._waiting.extend(led_to(value))
                 self._look_into(value)
 
     def shares(self, value: Any) -> bool:
@@ -122,7 +120,7 @@ class _Walk:
             seen[id(one)] = one
             if id(one) in self._seen and (type(one) in MUTABLE or isinstance(one, ClassInstance)):
                 return True
-            waiting.extend(_parts(one))
+            waiting.extend(led_to(one))
         return False
 
     def _look_into(self, value: Any) -> None:
@@ -179,15 +177,3 @@ class _Walk:
         self._waiting.append(value)
         if not isinstance(value, (Func, Class)) and not self._knows(value):
             self._code.extend((holder, one) for one in makers(holder, name))
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """Yield the values that a value leads to without code of the program."""
-    yield from inside(value)
-    match value:
-        case Unknown():
-            yield from (value.like, *value.choices)
-        case Func():
-            yield from (value.receiver, *value.defaults.values())
-        case DefaultFactory():
-            yield value.factory

@@ -542,15 +542,9 @@ def _class(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> None:
         inner.names[" limits"] = _limits(run, node, inner)
     made = Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)])
     if kind == "enum":
-        made.real = real_enumeration(run, node, bases, inner, lambda value: evaluate(run, value, inner))
-        made.mixed = next(
-            (one for one in map(_last_of_path, bases) if one in {"StrEnum", "IntEnum", "str", "int"}), ""
-        )
+        made.real = real_enumeration(node, bases, inner, lambda value: evaluate(run, value, inner))
+        made.kind = "other" if made.real is None else kind
     store(scope, node.name, made)
-
-
-def _last_of_path(base: Any) -> str:
-    return base.path.rpartition(".")[2] if isinstance(base, External) else ""
 
 
 def _is_document(node: ast.stmt) -> bool:

@@ -14,7 +14,7 @@ import itertools
 import uuid
 import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, TypeAlias
@@ -48,7 +48,8 @@ class TouchedError(Exception):
     """An operation of Python met a value that is not known."""
 
 
-def _touch(*_: object, **__: object) -> Any:
+def touch(*_: object, **__: object) -> Any:
+    """Stand for an operation that meets what is not known."""
     raise TouchedError
 
 
@@ -146,7 +147,7 @@ for _name in [
     "call",
     "bytes",
 ]:
-    setattr(Unknown, f"__{_name}__", _touch)
+    setattr(Unknown, f"__{_name}__", touch)
 
 
 @dataclass(eq=False, slots=True)
@@ -206,8 +207,7 @@ class Func:
 class Class:
     """A class of the program.
 
-    Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other. `real` is the same enumeration as Python has it, where
-    its members are all known; otherwise `mixed` names the class that makes them equal to their values, such as `StrEnum`.
+    Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other. `real` is an enumeration as Python has it.
     """
 
     name: str
@@ -215,16 +215,7 @@ class Class:
     fields: Mapping[str, tuple[ast.expr, Any]]
     scope: NameScope
     bases: Sequence[Any] = ()
-    mixed: str = ""
     real: type[enum.Enum] | None = None
-
-    def members(self) -> dict[str, Any]:
-        """Return the values of an enumeration's members by their names."""
-        return {
-            name: value
-            for name, value in self.scope.names.items()
-            if not name.startswith(("_", " ")) and not isinstance(value, (Func, Decorated, Unknown))
-        }
 
 
 NO_DEFAULT = object()
@@ -389,22 +380,27 @@ def number_of(value: Any) -> int:
     return value.number if isinstance(value, Unknown) else -id(value)
 
 
-def inside(value: Any) -> Iterator[Any]:
-    """Return the values that a container holds itself."""
-    if type(value) in MAPPINGS:
-        yield from value.keys()
-        yield from value.values()
-    elif type(value) in CONTAINERS:
-        yield from value
-    elif isinstance(value, ClassInstance):
-        yield from value.fields.values()
-    elif isinstance(value, Context):
-        yield from (value.state, value.actions)
-    elif isinstance(value, Bound):
-        yield value.value
-    elif isinstance(value, Partial):
-        yield from (value.callee, *value.args, *value.keywords.values())
-    elif isinstance(value, (Cached, Decorated)):
-        yield value.function
-    elif isinstance(value, Super):
-        yield value.receiver
+_INSIDE: Mapping[type, Callable[[Any], Iterable[Any]]] = {
+    **dict.fromkeys(CONTAINERS, iter), **dict.fromkeys(MAPPINGS, lambda one: (*one, *one.values())),
+    ClassInstance: lambda one: one.fields.values(), Context: lambda one: (one.state, one.actions), Bound: lambda one: (one.value,),
+    Partial: lambda one: (one.callee, *one.args, *one.keywords.values()), Super: lambda one: (one.receiver,),
+    **dict.fromkeys((Cached, Decorated), lambda one: (one.function,)),
+}  # fmt: skip
+_LED_TO: Mapping[type, Callable[[Any], Iterable[Any]]] = {
+    **_INSIDE, Unknown: lambda one: (one.like, *one.choices), Func: lambda one: (one.receiver, *one.defaults.values()),
+    DefaultFactory: lambda one: (one.factory,),
+}  # fmt: skip
+
+
+def _nothing(_: Any) -> Iterable[Any]:
+    return ()
+
+
+def inside(value: Any) -> Iterable[Any]:
+    """Return the values that a container, or an object, holds itself."""
+    return _INSIDE.get(type(value), _nothing)(value)
+
+
+def led_to(value: Any) -> Iterable[Any]:
+    """Return the values to which a value leads without code of the program."""
+    return _LED_TO.get(type(value), _nothing)(value)

@@ -77,8 +77,6 @@ def _key(key: Any) -> str:
 
 
 def _of_record(run: ProgramRun, value: ClassInstance, depth: int) -> Sketch:
-    if value.cls.kind == "enum":
-        return sketch_of(run, value.fields.get("value"), depth + 1)
     if value.cls.kind in {"model", "dataclass", "frozen"}:
         made = {name: sketch_of(run, one, depth + 1) for name, one in value.fields.items()}
         return made if value.whole else Hole("object", like=made)
