@@ -134,24 +134,12 @@ def of_format(value: Any, spec: str) -> int:
 def of_percent(form: Any, values: Any) -> int:
     """Return what it costs to fill in a text, or bytes, with `%`."""
     text = form.decode("latin-1") if isinstance(form, bytes) else str(form)
-    if len(text) > MOST:
-        return _MANY
-    cost, waiting = len(text), list(values) if type(values) is tuple else [values]
-    waiting.reverse()
-    for one in _PERCENT.finditer(text):
-        name, width, precision, kind = one.groups()
-        if kind == "(":  # brackets in a name's brackets
-            return _MANY
-        for each in (width, precision):
-            star = waiting.pop() if each == "*" and waiting else 0
-            cost += _number(star) if each == "*" else of_format(None, each or "")
-        if name is not None:
-            cost += written(values[name]) if type(values) in MAPPINGS and name in values else 0
-        elif kind != "%" and waiting:
-            cost += written(waiting.pop())
-        if cost > MOST_MADE:
-            break
-    return cost
+    given = values if type(values) is tuple else (values,)
+    widths = sum(map(_number, given)) if "*" in text else 0
+    places = 1 + text.count("%")
+    return (
+        len(text) + widths + sum(of_format(None, one) for one in text.split("%")) + places * written(values)
+    )
 
 
 def of_search(held: Any, one: Any) -> int:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
+import itertools
 import string
+from _string import (  # type: ignore[import-not-found] # Python's own, without a stub: `string.Formatter` reads fields with it
+    formatter_field_name_split,
+)
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,72 +15,7 @@ from simulator.environment.evidence.expression_evaluation import as_text, attrib
 from simulator.environment.evidence.program_run import ProgramRun
 from simulator.environment.evidence.unknown_values import ProgramException, TouchedError
 
-_FIRST = re.compile(r"[^.\[]*")
-_STEP = re.compile(r"\.([^.\[]+)|\[([^\]]+)\]")
 _CONVERSIONS: Mapping[str | None, int] = {None: -1, "s": 115, "r": 114, "a": 97}
-_LONGEST_PLACE = 9
-
-
-class _Fields:
-    """The values that a text may name."""
-
-    def __init__(
-        self, run: ProgramRun, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
-    ) -> None:
-        self._run, self._args, self._keywords, self._node = run, args, keywords, node
-        self._line = getattr(node, "lineno", 0)
-        self._next = 0
-        self._is_numbered = False
-
-    def filled(self, text: str, *, is_spec: bool = False) -> Any:
-        """Return a text with its fields filled in, or the spec of one of its fields."""
-        parts: list[Any] = []
-        for literal, field, spec, conversion in native(
-            self._run, list, string.Formatter().parse(text), line=self._line
-        ):
-            parts.append(literal)
-            if field is None:
-                continue
-            if conversion not in _CONVERSIONS or (is_spec and spec and "{" in spec):
-                raise TouchedError
-            value = self._value(field)
-            inner = self.filled(spec, is_spec=True) if spec else ""
-            parts.append(as_text(self._run, value, inner, _CONVERSIONS[conversion], self._node))
-        return joined(self._run, parts)
-
-    def _value(self, field: str) -> Any:
-        first = _FIRST.match(field)
-        end = 0 if first is None else first.end()
-        value = self._named(field[:end])
-        while end < len(field):
-            step = _STEP.match(field, end)
-            if step is None:
-                raise TouchedError
-            end = step.end()
-            if step[1] is not None:
-                value = attribute(self._run, value, step[1], self._node)
-            else:
-                value = item(self._run, value, _place(step[2]), self._node)
-        return value
-
-    def _named(self, name: str) -> Any:
-        if name and not name.isdecimal():
-            if name not in self._keywords:
-                raise ProgramException(KeyError, (name,), self._line)
-            return self._keywords[name]
-        if bool(name) is not self._is_numbered and (self._is_numbered or self._next):
-            raise TouchedError
-        self._is_numbered = bool(name)
-        place = _place(name) if name else self._next
-        self._next += not name
-        if not isinstance(place, int) or place >= len(self._args):
-            message = f"Replacement index {place} out of range for positional args tuple"
-            raise ProgramException(IndexError, (message,), self._line)
-        return self._args[place]
-
-
-def _place(text: str) -> int | str:
-    return int(text) if text.isdecimal() and len(text) <= _LONGEST_PLACE else text
 
 
 def formatted(
@@ -88,4 +26,40 @@ def formatted(
     Raises:
         TouchedError: It is written in a way that is not followed.
     """
-    return _Fields(run, args, keywords, node).filled(text)
+    line, numbers = getattr(node, "lineno", 0), itertools.count()
+    given: dict[int | str, Any] = dict(enumerate(args)) | dict(keywords)
+    numbered = set[bool]()
+
+    def value_of(field: str) -> Any:
+        first, rest = formatter_field_name_split(field)
+        if isinstance(first, int) or not first:
+            numbered.add(first == "")
+            first = next(numbers) if first == "" else first
+        if len(numbered) > 1:
+            raise TouchedError
+        if first not in given:
+            message = f"Replacement index {first} out of range for positional args tuple"
+            is_name = isinstance(first, str)
+            raise ProgramException(
+                KeyError if is_name else IndexError, (first if is_name else message,), line
+            )
+        value = given[first]
+        for is_attribute, name in rest:
+            value = attribute(run, value, name, node) if is_attribute else item(run, value, name, node)
+        return value
+
+    def filled(part: str, levels: int) -> Any:
+        if levels < 0:
+            raise TouchedError
+        made: list[Any] = []
+        for literal, field, spec, conversion in native(run, list, string.Formatter().parse(part), line=line):
+            made.append(literal)
+            if field is not None:
+                if conversion not in _CONVERSIONS:
+                    raise TouchedError
+                value = native(run, value_of, field, line=line)
+                inner = filled(spec, levels - 1) if spec else ""
+                made.append(as_text(run, value, inner, _CONVERSIONS[conversion], node))
+        return joined(run, made)
+
+    return filled(text, 1)
