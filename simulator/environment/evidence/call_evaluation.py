@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from simulator.base.python_source import parsed
 from simulator.environment.evidence import (
     dice,
-    generator_functions,
     native_costs,
     native_functions,
     program_regexes,
@@ -266,14 +265,6 @@ def call_function(run: ProgramRun, function: Func, args: Args, keywords: Keyword
     if isinstance(code, ast.Lambda):
         scope = _frame(run, function, given, keywords, node)
         return _deeper(run, lambda: evaluate(run, code.body, scope))
-    if (
-        names_of(code).gives_way
-        and isinstance(code, ast.FunctionDef)
-        and generator_functions.is_followed(code)
-    ):
-        return Lazy(
-            generator_functions.elements(run, code, _frame(run, function, given, keywords, node)), run.epoch
-        )
     if names_of(code).gives_way:
         run.lose_all([function, *args, *keywords.values()])
         run.forget_globals(function.scope)

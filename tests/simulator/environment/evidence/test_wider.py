@@ -57,15 +57,6 @@ PROGRAMS = {
             return {"n": one.name(), "b": one.both, "p": one.plus(3, 4), "q": Base.plus(1, 1), "t": Sum(3).total,
                 "x": [x, y, Pair(1)[1], Pair(3).right], "d": asdict(Point(1, tags=[Pair(2).left]))}
     """,
-    "generators": """
-        def tool(text):
-            taken = []
-            for one in ever(0):
-                if one > 3:
-                    break
-                taken.append(one)
-            return {"first": next(stepping([3, 1, 2])), "taken": taken, "sum": sum(stepping([1, 2])), "both": list(mixed([1, 2])), "count": COUNT}
-    """,
     "a loop that the arguments decide": """
         async def tool(text):
             primes = set()
