@@ -396,8 +396,7 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
     special = (_SPECIAL_METHODS | more) & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
     special = special - {"__post_init__"} if begins else special
-    is_limited = any(" limited" in one.scope.names for one in family(cls))
-    if special or is_limited or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
+    if special or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
         run.may_raise(node)
     made = ClassInstance(cls, {}, whole=not special)
     for name, (annotation, default) in cls.fields.items():
@@ -468,27 +467,16 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
         return Unknown(
             value.kind or kind, value.name, low=low, high=high, choices=value.choices, like=value.like
         )
-    if isinstance(value, str) and _names_others(annotation, value):
-        raise _failing(ValidationError, node)
     try:
         return validated(
             run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)
         )
+    except ProgramException as raised:
+        raised.line = raised.line or getattr(node, "lineno", 0)
+        raise
     except TouchedError:
         run.may_raise(node)
         return Unknown(kind, named(annotation), like=value)
-
-
-def _names_others(annotation: ast.expr, text: str) -> bool:
-    """Return whether an annotation is a `Literal` of other texts."""
-    match annotation:
-        case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=inner):
-            stated = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-            return all(
-                isinstance(one, ast.Constant) and type(one.value) is str and one.value != text
-                for one in stated
-            )
-    return False
 
 
 def as_plain(run: ProgramRun, value: Any, *, as_json: bool = False) -> Any:
@@ -848,54 +836,50 @@ def _bounds(name: str, value: Any, more: Args) -> tuple[float | None, float | No
 _MADE_WHOLE: Mapping[str, Callable[..., Any]] = {"int": int, "float": float, "round": round}
 
 
-def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> list[Any]:
-    found = list(value) if type(value) in {set, frozenset} else list(iterate(run, value))
-    key, reverse = keywords.get("key"), keywords.get("reverse", False)
+def _keyed(
+    run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope
+) -> tuple[Any, Any]:
+    """Return the elements of a value, and what they are ordered by.
+
+    Raises:
+        TouchedError: That is not known.
+    """
+    found, key = list(value if type(value) in {set, frozenset} else iterate(run, value)), keywords.get("key")
     keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
-    if not run.knows(keys, reverse) or keywords.keys() - {"key", "reverse"}:
+    if not run.knows(keys, keywords.get("reverse")):
         raise TouchedError
-    places = native(
-        run,
-        sorted,
-        range(len(found)),
-        key=keys.__getitem__,
-        reverse=bool(reverse),
-        line=getattr(node, "lineno", 0),
-    )
+    return found, keys.__getitem__
+
+
+def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> list[Any]:
+    found, key = _keyed(run, value, keywords, node, scope)
+    if keywords.keys() - {"key", "reverse"}:
+        raise TouchedError
+    reverse, line = bool(keywords.get("reverse")), getattr(node, "lineno", 0)
+    places = native(run, sorted, range(len(found)), key=key, reverse=reverse, line=line)
     return [found[place] for place in places]
 
 
-def _special_sorted(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
-    try:
-        return _sorted(run, args[0], keywords, node, scope)
-    except TouchedError:
-        return _of_unknown(run, "builtins.sorted", args, keywords, node)
-
-
-def _extreme(name: str) -> Callable[..., Any]:
-    def extreme(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
-        key = keywords.get("key")
-        if key is None:
-            listed = [_taken(run, one, gathers=False) for one in args]
-            if run.knows(listed, *keywords.values()):
-                pay(run, native_costs.of_call(name, tuple(listed), {}))
-                ordered(run, *([] if len(args) == 1 else args))
-                return native(
-                    run, {"min": min, "max": max}[name], *listed, line=getattr(node, "lineno", 0), **keywords
-                )
+def _ordering(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    def ordering(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
+        try:
+            return work(run, args[0] if len(args) == 1 else args, keywords, node, scope)
+        except TouchedError:
             return _of_unknown(run, f"builtins.{name}", args, keywords, node)
-        found = list(iterate(run, args[0])) if len(args) == 1 else list(args)
+
+    return ordering
+
+
+def _extreme(extreme: Callable[..., Any]) -> Callable[..., Any]:
+    def found_by(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
+        if type(value) in {set, frozenset} and "key" in keywords:
+            ordered(run, value)
+        found, key = _keyed(run, value, keywords, node, scope)
         if not found and "default" in keywords:
             return keywords["default"]
-        keys = [call(run, key, [one], {}, node, scope) for one in found]
-        if not run.knows(keys):
-            raise TouchedError
-        work = {"min": min, "max": max}[name]
-        return found[
-            native(run, work, range(len(found)), key=keys.__getitem__, line=getattr(node, "lineno", 0))
-        ]
+        return found[native(run, extreme, range(len(found)), key=key, line=getattr(node, "lineno", 0))]
 
-    return extreme
+    return found_by
 
 
 def _mapped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
@@ -1044,14 +1028,13 @@ def _as_dict(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, s
     return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
 
 
-def _text(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
-    if len(args) == 1 and not keywords:
-        if isinstance(args[0], ClassInstance):
+def _written(most: int) -> Callable[..., Any]:
+    def written(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+        if not 1 <= len(args) <= most or keywords or isinstance(args[0], ClassInstance):
             raise TouchedError
-        return as_text(run, args[0], "", -1, node)
-    if not args and not keywords:
-        return ""
-    raise TouchedError
+        return as_text(run, args[0], args[1] if len(args) > 1 else "", -1, node)
+
+    return written
 
 
 def _partial(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
@@ -1161,12 +1144,6 @@ def _getter(form: str) -> Callable[..., Any]:
     return getter
 
 
-def _format(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
-    if len(args) not in {1, _TWO} or keywords or isinstance(args[0], ClassInstance):
-        raise TouchedError
-    return as_text(run, args[0], args[1] if len(args) > 1 else "", -1, node)
-
-
 def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     work = getattr(hashlib, path.rpartition(".")[2])
     if (
@@ -1209,14 +1186,14 @@ def _raise_again(raised: ProgramException) -> None:
 
 
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
-    "builtins.eval": _evaluated, "functools.reduce": _reduced, "builtins.format": _format, "operator.mul": _operator(ast.Mult), "operator.add": _operator(ast.Add),
+    "builtins.eval": _evaluated, "functools.reduce": _reduced, "builtins.format": _written(_TWO), "operator.mul": _operator(ast.Mult), "operator.add": _operator(ast.Add),
     "operator.sub": _operator(ast.Sub), "operator.truediv": _operator(ast.Div), "operator.floordiv": _operator(ast.FloorDiv),
     "operator.mod": _operator(ast.Mod), "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
-    "builtins.sorted": _special_sorted, "builtins.min": _extreme("min"), "builtins.max": _extreme("max"), "builtins.map": _mapped,
+    "builtins.sorted": _ordering("sorted", _sorted), "builtins.min": _ordering("min", _extreme(min)), "builtins.max": _ordering("max", _extreme(max)), "builtins.map": _mapped,
     "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
     "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
-    "builtins.str": _text, "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
+    "builtins.str": _written(1), "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
     "functools.partial": _partial, "asyncio.run": _loop_run, "asyncio.loop.run_until_complete": _loop_run, "asyncio.to_thread": _in_thread(0),
     "asyncio.loop.run_in_executor": _in_thread(1), f"{native_functions.POOL}.submit": _in_thread(0),
     **dict.fromkeys(("asyncio.get_event_loop", "asyncio.get_running_loop", "asyncio.new_event_loop"), lambda *_: External("asyncio.loop")),

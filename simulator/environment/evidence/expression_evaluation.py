@@ -11,17 +11,17 @@ import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
 from simulator.environment.evidence import native_costs, native_functions
 from simulator.environment.evidence.bound_names import scan
-from simulator.environment.evidence.enumerations import class_of
 from simulator.environment.evidence.program_run import ProgramRun, named, opposite
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     KNOWN,
     MAPPINGS,
+    MUTABLE,
     SCALARS,
     Awaitable,
     Bound,
@@ -531,9 +531,16 @@ def inner_scope(scope: NameScope) -> NameScope:
     return NameScope({}, scope.module, scope, COMPREHENSION)
 
 
-def _comprehension(
-    run: ProgramRun, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: NameScope
-) -> Any:
+Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def _element(run: ProgramRun, node: Comprehension, inner: NameScope) -> Any:
+    if isinstance(node, ast.DictComp):
+        return evaluate(run, node.key, inner), evaluate(run, node.value, inner)
+    return evaluate(run, node.elt, inner)
+
+
+def _comprehension(run: ProgramRun, node: Comprehension, scope: NameScope) -> Any:
     first = evaluate(run, node.generators[0].iter, scope)
     inner = inner_scope(scope)
     if isinstance(node, ast.GeneratorExp):
@@ -543,65 +550,35 @@ def _comprehension(
         return Lazy(_watched_elements(run, node, first, inner), run.epoch)
     try:
         with run.without_forks():
-            found = list(
-                _generated(run, node.generators, first, inner, lambda: evaluate(run, node.elt, inner))
-            )
+            found = list(_generated(run, node.generators, first, inner, lambda: _element(run, node, inner)))
     except TouchedError:
         return _unknown_elements(run, node, inner_scope(scope))
-    if isinstance(node, ast.SetComp):
-        return (
-            native(run, set, found, line=node.lineno) if run.knows(*found) else Unknown("array", named(node))
-        )
-    return found
+    if isinstance(node, ast.ListComp):
+        return found
+    if not run.knows(*(one[0] for one in found) if isinstance(node, ast.DictComp) else found):
+        return _unknown_elements(run, node, inner_scope(scope))
+    return native(run, dict if isinstance(node, ast.DictComp) else set, found, line=node.lineno)
 
 
 def _watched_elements(run: ProgramRun, node: ast.GeneratorExp, first: Any, inner: NameScope) -> Iterator[Any]:
     try:
-        yield from _generated(run, node.generators, first, inner, lambda: evaluate(run, node.elt, inner))
+        yield from _generated(run, node.generators, first, inner, lambda: _element(run, node, inner))
     except TouchedError:
         run.forget([node], inner)
         raise
 
 
-def _unknown_elements(
-    run: ProgramRun, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, inner: NameScope
-) -> Unknown:
-    """Return a list of an unknown number of elements, with the shape of one."""
+def _unknown_elements(run: ProgramRun, node: Comprehension, inner: NameScope) -> Unknown:
+    """Return a list of an unknown number of elements, with the shape of one, or an object of which nothing is known."""
     run.may_raise(node)
     run.forget([node], inner)
+    if isinstance(node, ast.DictComp):
+        return Unknown("object", named(node))
     for generator in node.generators:
         for name in ast.walk(generator.target):
             if isinstance(name, ast.Name):
                 inner.names[name.id] = Unknown(name=name.id)
-    like = _guarded(run, node.elt, inner)
-    return Unknown("array", named(node), like=like)
-
-
-def _dict_comp(run: ProgramRun, node: ast.DictComp, scope: NameScope) -> Any:
-    first = evaluate(run, node.generators[0].iter, scope)
-    inner = inner_scope(scope)
-    made: dict[Any, Any] = {}
-    try:
-        with run.without_forks():
-            for key, value in _generated(
-                run,
-                node.generators,
-                first,
-                inner,
-                lambda: (evaluate(run, node.key, inner), evaluate(run, node.value, inner)),
-            ):
-                _must_know(run, key)
-                native(run, made.__setitem__, key, value, line=node.lineno)
-    except TouchedError:
-        run.may_raise(node)
-        run.forget([node], inner)
-        return Unknown("object", named(node))
-    return made
-
-
-def _must_know(run: ProgramRun, value: Any) -> None:
-    if not run.knows(value):
-        raise TouchedError
+    return Unknown("array", named(node), like=_guarded(run, node.elt, inner))
 
 
 def _generated(
@@ -684,8 +661,6 @@ def _unpacked(found: int, wanted: int, starred: int) -> Any:
 
 def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) -> None:
     """Put a value into a container."""
-    if isinstance(held, Context):
-        held = held.state
     if type(held) in CONTAINERS:
         run.changes(held)
         if run.holds(held) and run.knows(place) and (not isinstance(place, slice) or run.knows(value)):
@@ -778,9 +753,7 @@ def _identical(left: Any, right: Any) -> bool | None:
             return None
         if one is None or type(one) is bool:
             return one is other
-    if type(left) in CONTAINERS - {tuple, frozenset} or type(right) in CONTAINERS - {tuple, frozenset}:
-        return left is right
-    if isinstance(left, ClassInstance) and isinstance(right, ClassInstance):
+    if {type(left), type(right)} & MUTABLE or (type(left) is type(right) is ClassInstance):
         return left is right
     if isinstance(left, External) and isinstance(right, External) and left.path.startswith("builtins."):
         return left.path == right.path
@@ -788,18 +761,16 @@ def _identical(left: Any, right: Any) -> bool | None:
 
 
 def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | None:
-    if isinstance(held, Context):
-        held = held.state
-    if isinstance(held, Lazy) and type(held.source) is not type({}.keys()):
-        raise TouchedError
-    container = held.source if isinstance(held, Lazy) and run.fresh(held) else held
+    line = getattr(node, "lineno", 0)
+    if isinstance(held, Lazy):
+        if type(held.source) is not type({}.keys()) or not run.fresh(held):
+            raise TouchedError
+        return one in held.source if run.knows(one) else None
     if type(held) in MAPPINGS and run.holds(held) and run.knows(one):
-        return bool(native(run, held.__contains__, one, line=getattr(node, "lineno", 0)))
-    if isinstance(held, Lazy) and run.knows(one) and run.fresh(held):
-        return one in container
+        return bool(native(run, held.__contains__, one, line=line))
     if run.knows(held, one):
         pay(run, native_costs.of_search(held, one) * _OF_TEXT)
-        return bool(native(run, lambda: one in held, line=getattr(node, "lineno", 0)))
+        return bool(native(run, lambda: one in held, line=line))
     if type(held) in {list, tuple} and run.holds(held) and not held:
         return False
     if type(held) not in CONTAINERS:
@@ -962,8 +933,9 @@ def _super_attribute(run: ProgramRun, value: Super, name: str, node: ast.AST) ->
 
 def _member_attribute(run: ProgramRun, value: enum.Enum, name: str, node: ast.AST) -> Any:
     """Return an attribute of a member of an enumeration: a method of the program's class, or what Python gives it."""
-    cls = class_of(run, value)
-    if cls is None:
+    scope = run.modules(type(value).__module__)
+    cls = None if scope is None else scope.names.get(type(value).__qualname__)
+    if not isinstance(cls, Class) or cls.real is not type(value):
         raise TouchedError
     for one in family(cls):
         found = one.scope.names.get(name)
@@ -1023,8 +995,6 @@ def _subscript(run: ProgramRun, node: ast.Subscript, scope: NameScope) -> Any:
 
 def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
-    if isinstance(held, Context):
-        held = held.state
     line = getattr(node, "lineno", 0)
     if isinstance(held, Match) and "group" in held.methods and run.knows(place):
         return native(run, held.found.__getitem__, place, line=line)
@@ -1096,7 +1066,7 @@ _EVALUATORS: dict[type[ast.expr], Evaluator] = {
     ast.Constant: _constant, ast.Name: _name, ast.BoolOp: _bool_op, ast.NamedExpr: _named_expr, ast.BinOp: _bin_op,
     ast.UnaryOp: _unary_op, ast.Lambda: _lambda, ast.IfExp: _if_exp, ast.Dict: _dict, ast.Set: _set, ast.List: _list,
     ast.Tuple: _tuple, ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
-    ast.DictComp: _dict_comp, ast.Compare: _compare, ast.JoinedStr: _joined_str, ast.FormattedValue: _formatted,
+    ast.DictComp: _comprehension, ast.Compare: _compare, ast.JoinedStr: _joined_str, ast.FormattedValue: _formatted,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Await: _await,
 }  # fmt: skip
 

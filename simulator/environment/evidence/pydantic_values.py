@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import decimal
-import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from simulator.base.python_source import parsed
@@ -27,16 +26,50 @@ from simulator.environment.evidence.unknown_values import (
 )
 
 Maker = Callable[[Class, Mapping[str, Any]], Any]
-_PLAIN: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
-_AS_TEXT: Mapping[type, TypeAdapter[Any]] = {
-    kind: TypeAdapter(kind) for kind in (dt.datetime, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)
-}  # fmt: skip
+_AS_TEXT = (dt.datetime, dt.date, dt.time, dt.timedelta, decimal.Decimal, uuid.UUID)
 """The types that pydantic makes of texts, and writes as texts."""
-_PATHS = {f"{kind.__module__}.{kind.__name__}": kind for kind in _AS_TEXT}
-_WHOLE = re.compile(r"-?[1-9]\d{0,15}|0")
 
-LIMITS = frozenset({"ge", "gt", "le", "lt", "min_length", "max_length"})
-"""The options of a field that are checked here; others may fail in ways that are not known."""
+_ADAPTERS: Mapping[str, TypeAdapter[Any]] = {
+    f"{kind.__module__}.{kind.__name__}": TypeAdapter(kind) for kind in (str, int, float, bool, *_AS_TEXT)
+}  # fmt: skip
+
+LIMITS = frozenset({
+    "ge", "gt", "le", "lt", "min_length", "max_length", "pattern", "multiple_of", "max_digits", "decimal_places",
+})  # fmt: skip
+"""The options of a field that limit its value."""
+
+
+def refused() -> ProgramException:
+    """Return what pydantic raises for a value that it does not take."""
+    return ProgramException(ValidationError, (Unknown("string", "the error", sure=True),))
+
+
+def kinds_of(annotation: ast.expr | None) -> list[ast.expr]:
+    """Return the kinds of an annotation: the members of a union, or itself; of a text, those of what it says.
+
+    Raises:
+        TouchedError: It is no annotation.
+    """
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                return kinds_of(parsed(text, "eval").body)
+            except (SyntaxError, ValueError) as error:
+                raise TouchedError from error
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return [*kinds_of(left), *kinds_of(right)]
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return [*kinds_of(inner), ast.Constant(None)]
+        case ast.Subscript(
+            value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=found)
+        ):
+            return [one for each in found for one in kinds_of(each)]
+    return [] if annotation is None else [annotation]
+
+
+def is_none(annotation: ast.expr) -> bool:
+    """Return whether an annotation stands for None."""
+    return isinstance(annotation, ast.Constant) and annotation.value is None
 
 
 def validated(run: ProgramRun, annotation: ast.expr, value: Any, scope: NameScope, make: Maker) -> Any:
@@ -44,23 +77,27 @@ def validated(run: ProgramRun, annotation: ast.expr, value: Any, scope: NameScop
 
     Raises:
         TouchedError: That is not certain.
+        ProgramException: It takes no such value.
     """
     run.budget.spend()
-    match annotation:
-        case ast.Constant(value=None):
-            return _sure(value is None, value)
-        case ast.Constant(value=str(text)):
-            return validated(run, _parsed(text), value, scope, make)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _one_of(run, [left, right], value, scope, make)
+    kinds = kinds_of(annotation)
+    others = [one for one in kinds if not is_none(one)]
+    if len(others) < len(kinds) and value is None:
+        return None
+    if len(others) != 1:  # what exactly one of them takes as it is
+        names = [f"builtins.{one.id}" for one in others if isinstance(one, ast.Name)]
+        return _sure([one for one in names if one in _ADAPTERS].count(_path_of(type(value))) == 1, value)
+    match others[0]:
         case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
             return _generic(run, name, inner, value, scope, make)
         case ast.Attribute(value=ast.Name(id=module), attr=name):
             held = look_up(scope, module)
             path = f"{held.path}.{name}" if isinstance(held, External) else ""
-            return _of_path(path, value) if path in _PATHS else _named(run, name, value, scope, make)
+            return _named(
+                run, name, External(path) if path in _ADAPTERS else look_up(scope, name), value, make
+            )
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return _named(run, name, value, scope, make)
+            return _named(run, name, look_up(scope, name), value, make)
     raise TouchedError
 
 
@@ -69,13 +106,8 @@ def in_json(value: Any) -> Any:
     return to_jsonable_python(value) if type(value) in _AS_TEXT else value
 
 
-def _of_path(path: str, value: Any) -> Any:
-    """Return what pydantic makes of a value for one of the types that it writes as texts."""
-    _sure(type(value) in SCALARS, value)
-    try:
-        return _AS_TEXT[_PATHS[path]].validate_python(value)
-    except ValidationError as error:
-        raise ProgramException(ValidationError, (Unknown("string", "the error", sure=True),)) from error
+def _path_of(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__name__}"
 
 
 def _sure(so: bool, value: Any) -> Any:
@@ -84,34 +116,14 @@ def _sure(so: bool, value: Any) -> Any:
     return value
 
 
-def _parsed(text: str) -> ast.expr:
-    try:
-        tree: ast.Expression = parsed(text, "eval")
-    except (SyntaxError, ValueError) as error:
-        raise TouchedError from error
-    return tree.body
-
-
-def _one_of(run: ProgramRun, kinds: Sequence[ast.expr], value: Any, scope: NameScope, make: Maker) -> Any:
-    """Return what a union makes of a value: what exactly one of its kinds takes as it is, or its only kind beside None."""
-    others = [one for one in kinds if not (isinstance(one, ast.Constant) and one.value is None)]
-    if len(others) < len(kinds) and value is None:
-        return None
-    if len(others) == 1:
-        return validated(run, others[0], value, scope, make)
-    exact = [one.id for one in others if isinstance(one, ast.Name) and _PLAIN.get(one.id) is type(value)]
-    return _sure(len(exact) == 1, value)
-
-
 def _generic(run: ProgramRun, name: str, inner: ast.expr, value: Any, scope: NameScope, make: Maker) -> Any:
-    if name == "Optional":
-        return None if value is None else validated(run, inner, value, scope, make)
-    if name == "Union" and isinstance(inner, ast.Tuple):
-        return _one_of(run, inner.elts, value, scope, make)
     if name == "Literal":
-        stated = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        same = [one for one in stated if isinstance(one, ast.Constant) and type(one.value) is type(value)]
-        return _sure(type(value) in SCALARS and any(one.value == value for one in same), value)
+        every = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        stated = [getattr(one, "value", ...) for one in every]
+        if isinstance(value, str) and all(type(one) is str and one != value for one in stated):
+            raise refused()
+        is_stated = any(type(one) is type(value) and one == value for one in stated)
+        return _sure(type(value) in SCALARS and is_stated, value)
     if name in {"list", "List"}:
         _sure(type(value) is list and run.holds(value), value)
         return [validated(run, inner, one, scope, make) for one in value]
@@ -124,27 +136,22 @@ def _generic(run: ProgramRun, name: str, inner: ast.expr, value: Any, scope: Nam
     raise TouchedError
 
 
-def _named(run: ProgramRun, name: str, value: Any, scope: NameScope, make: Maker) -> Any:
-    kind = type(value)
-    found = look_up(scope, name)
+def _named(run: ProgramRun, name: str, found: Any, value: Any, make: Maker) -> Any:
     if isinstance(found, Class):
         return _of_class(run, found, value, make)
-    if isinstance(found, External) and found.path in _PATHS:
-        return _of_path(found.path, value)
+    path = found.path if isinstance(found, External) else f"builtins.{name}" if found is None else ""
+    if path in _ADAPTERS:
+        _sure(type(value) in SCALARS, value)
+        try:
+            return _ADAPTERS[path].validate_python(value)
+        except ValidationError as error:
+            raise refused() from error
     if found is not None and not name.istitle():
         raise TouchedError
     if name == "Any":
         return value
-    if name in {"list", "List", "dict", "Dict"}:
-        _sure(kind is {"l": list, "d": dict}[name[0].lower()] and run.holds(value), value)
-        return value.copy()
-    if kind is int and name == "float":
-        return float(value)
-    if name == "int" and kind is float and value.is_integer():
-        return int(value)
-    if name == "int" and kind is str and _WHOLE.fullmatch(value):
-        return int(value)
-    return _sure(_PLAIN.get(name) is kind, value)
+    kind: Any = {"list": list, "dict": dict}.get(name.lower())
+    return _sure(kind is type(value) and run.holds(value), value).copy()
 
 
 def _of_class(run: ProgramRun, cls: Class, value: Any, make: Maker) -> Any:
@@ -165,18 +172,15 @@ def _of_class(run: ProgramRun, cls: Class, value: Any, make: Maker) -> Any:
 
 def keeps_limits(value: Any, limits: Mapping[str, Any]) -> bool | None:
     """Return whether a value keeps the limits of its field; None where that is not known."""
-    if value is None or not limits:
-        return True if not limits else None
-    numbers = {"ge", "gt", "le", "lt"} & limits.keys()
-    if numbers and type(value) not in {int, float}:
+    if not limits:
+        return True
+    if not all(type(limit) in SCALARS for limit in limits.values()):
         return None
-    if limits.keys() - numbers and type(value) not in {str, list, dict}:
+    try:
+        kind: Any = Annotated[type(value), Field(**limits)]
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    except Exception:  # noqa: BLE001 - the limits do not belong to such a value
         return None
-    checks: Mapping[str, Callable[[Any], bool]] = {
-        "ge": lambda limit: value >= limit, "gt": lambda limit: value > limit, "le": lambda limit: value <= limit,
-        "lt": lambda limit: value < limit, "min_length": lambda limit: len(value) >= limit,
-        "max_length": lambda limit: len(value) <= limit,
-    }  # fmt: skip
-    if any(isinstance(limit, Unknown) or type(limit) not in {int, float} for limit in limits.values()):
-        return None
-    return all(checks[name](limit) for name, limit in limits.items())
+    return True

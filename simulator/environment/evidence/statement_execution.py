@@ -15,7 +15,6 @@ from simulator.environment.evidence import native_functions
 from simulator.environment.evidence.bound_names import scan
 from simulator.environment.evidence.call_evaluation import ReturnSignal, call
 from simulator.environment.evidence.case_patterns import matches
-from simulator.environment.evidence.enumerations import real_enumeration
 from simulator.environment.evidence.expression_evaluation import (
     assign,
     defaults_of,
@@ -33,16 +32,14 @@ from simulator.environment.evidence.expression_evaluation import (
     truth,
     truth_of,
 )
+from simulator.environment.evidence.program_classes import CLASS, class_statement
 from simulator.environment.evidence.program_run import ProgramRun, TryBlock, forget_name, named
-from simulator.environment.evidence.pydantic_values import LIMITS
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MAPPINGS,
-    NO_DEFAULT,
     SCALARS,
     Class,
     Decorated,
-    DefaultFactory,
     External,
     Func,
     NameScope,
@@ -305,11 +302,11 @@ def _staying(block: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
 
 
 def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> None:
-    swallowed = _suppressed(node)
-    if swallowed is not None:
-        handler = ast.ExceptHandler(ast.Tuple(swallowed, ast.Load()), None, [ast.Pass()])
-        _try(run, ast.Try(node.body, [handler], [], [], lineno=node.lineno), scope)
-        return
+    match node.items:  # `contextlib.suppress` is a `try` that passes
+        case [ast.withitem(ast.Call(ast.Name("suppress") | ast.Attribute(attr="suppress"), swallowed))]:
+            handler = ast.ExceptHandler(ast.Tuple(swallowed, ast.Load()), None, [ast.Pass()])
+            _try(run, ast.Try(node.body, [handler], [], [], lineno=node.lineno), scope)
+            return
     for one in node.items:
         value = evaluate(run, one.context_expr, scope)
         is_pool = isinstance(value, External) and value.path == native_functions.POOL
@@ -324,20 +321,6 @@ def _with(run: ProgramRun, node: ast.With | ast.AsyncWith, scope: NameScope) -> 
     except ProgramException:
         run.certain = False
         raise
-
-
-def _suppressed(node: ast.With | ast.AsyncWith) -> list[ast.expr] | None:
-    """Return the exceptions that `contextlib.suppress` keeps away; None where something else is entered."""
-    match node.items:
-        case [
-            ast.withitem(
-                context_expr=ast.Call(
-                    func=ast.Name(id="suppress") | ast.Attribute(attr="suppress"), args=args
-                )
-            )
-        ]:
-            return args
-    return None
 
 
 def _try(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
@@ -491,10 +474,6 @@ def _function(run: ProgramRun, node: ast.FunctionDef | ast.AsyncFunctionDef, sco
     store(scope, node.name, made)
 
 
-CLASS: frozenset[str] = frozenset({" class"})
-"""Marks the scope of a class, which its methods do not see."""
-
-
 def _decorated(run: ProgramRun, decorator: ast.expr, made: Any, scope: NameScope) -> Any:
     """Return what a decorator makes of a function. One that is not read makes something that is not known, but is mostly the function."""
     with run.without_forks():
@@ -510,178 +489,6 @@ def _decorated(run: ProgramRun, decorator: ast.expr, made: Any, scope: NameScope
 
 
 _DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
-
-
-def _class(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> None:
-    inner = NameScope({}, scope.module, scope, CLASS)
-    bases = [evaluate(run, one, scope) for one in node.bases]
-    kind = _kind_of_class(node, bases)
-    fields: dict[str, tuple[ast.expr, Any]] = {}
-    for base in bases:
-        if isinstance(base, Class):
-            fields.update(base.fields)
-    execute(run, [one for one in node.body if not _is_document(one)], inner)
-    for one in node.body:
-        if (
-            isinstance(one, ast.AnnAssign)
-            and isinstance(one.target, ast.Name)
-            and not named(one.annotation).startswith("ClassVar")
-            and one.target.id != "model_config"
-        ):
-            default = (
-                NO_DEFAULT
-                if one.value is None
-                else _default_of(one.value, inner.names.get(one.target.id), run, inner)
-            )
-            fields[one.target.id] = (one.annotation, default)
-    if _is_special(node, inner, kind):
-        inner.names[" validated"] = True
-    if _field_options(node) & _OTHER_LIMITS:
-        inner.names[" limited"] = True
-    if kind == "model":
-        inner.names[" limits"] = _limits(run, node, inner)
-    made = Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)])
-    if kind == "enum":
-        made.real = real_enumeration(node, bases, inner, lambda value: evaluate(run, value, inner))
-        made.kind = "other" if made.real is None else kind
-    store(scope, node.name, made)
-
-
-def _is_document(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _is_plain_base(base: Any) -> bool:
-    return isinstance(base, External) and base.path in {
-        "builtins.object", "pydantic.BaseModel", "typing.TypedDict", "typing_extensions.TypedDict", "typing.NamedTuple", "enum.Enum",
-        "abc.ABC", "enum.StrEnum", "enum.IntEnum", "builtins.int", "builtins.str",
-    }  # fmt: skip
-
-
-def _default_of(value: ast.expr, found: Any, run: ProgramRun, scope: NameScope) -> Any:
-    """Return the default of a field: what `Field(...)` and `field(...)` say, or the value itself."""
-    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):
-        called = value.func.id if isinstance(value.func, ast.Name) else value.func.attr
-        if called in {"Field", "field"}:
-            for keyword in value.keywords:
-                if keyword.arg == "default":
-                    return evaluate(run, keyword.value, scope)
-                if keyword.arg == "default_factory":
-                    return DefaultFactory(evaluate(run, keyword.value, scope))
-            first = value.args[0] if value.args and called == "Field" else None
-            if first is None or (isinstance(first, ast.Constant) and first.value is ...):
-                return NO_DEFAULT
-            return evaluate(run, first, scope)
-    return Unknown(like=found) if type(found) in CONTAINERS else found
-
-
-def _is_special(node: ast.ClassDef, inner: NameScope, kind: str) -> bool:
-    """Return whether more happens to the fields of a class than being set: validation by functions, aliases, limits, a metaclass."""
-    if kind not in {"model", "dataclass", "frozen", "namedtuple"}:
-        return False
-    decorators = {
-        named(one)
-        for method in node.body
-        if isinstance(method, ast.FunctionDef)
-        for one in method.decorator_list
-    }
-    plain = {"property", "staticmethod", "classmethod", "computed_field"}
-    own = bool(decorators - plain) or "computed_field" in decorators
-    settings = _settings(node)
-    if "extra" in settings:
-        inner.names[" extra"] = True
-    return own or bool(_field_options(node) & _TURNS) or bool(settings - _SET_ASIDE)
-
-
-def _settings(node: ast.ClassDef) -> set[str | None]:
-    """Return the names of what a class sets for pydantic, and None for what is not read of it."""
-    found = {one.arg for one in node.keywords}
-    for one in node.body:
-        match one:
-            case ast.ClassDef(name="Config"):
-                found |= scan(one.body).bound | set(map(named, one.bases))
-            case (
-                ast.Assign(targets=[ast.Name(id="model_config")], value=value)
-                | ast.AnnAssign(target=ast.Name(id="model_config"), value=value)
-            ):
-                found |= _names_set(value)
-    return found
-
-
-def _names_set(value: ast.expr | None) -> set[str | None]:
-    match value:
-        case ast.Call(func=func, args=[], keywords=keywords) if named(func).endswith("ConfigDict"):
-            return {one.arg for one in keywords}
-        case ast.Dict(keys=keys):
-            return {getattr(one, "value", None) for one in keys}
-    return {None}
-
-
-_SET_ASIDE = frozenset({
-    "title", "json_schema_extra", "schema_extra", "from_attributes", "orm_mode", "arbitrary_types_allowed", "populate_by_name",
-    "allow_population_by_field_name", "validate_by_name", "protected_namespaces", "frozen", "validate_assignment", "extra", "defer_build",
-    "use_attribute_docstrings", "hide_input_in_errors", "model_title_generator", "field_title_generator", "json_schema_mode_override",
-    "json_schema_serialization_defaults_required",
-})  # fmt: skip
-"""What pydantic may be set that changes no field of an object that is made of known fields alone."""
-
-
-def _field_options(node: ast.ClassDef) -> set[str]:
-    """Return the names of what `Field(...)` and `field(...)` say about the fields of a class."""
-    return {
-        keyword.arg or ""
-        for one in ast.walk(node)
-        if isinstance(one, ast.Call) and named(one.func).rpartition(".")[2] in {"Field", "field"}
-        for keyword in one.keywords
-    }
-
-
-_TURNS = frozenset(
-    {"alias", "validation_alias", "serialization_alias", "exclude", "init", "strict", "coerce_numbers_to_str"}
-)
-_OTHER_LIMITS = frozenset({"pattern", "multiple_of", "max_digits", "decimal_places"})
-
-
-def _limits(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> dict[str, dict[str, Any]]:
-    """Return the limits that `Field(...)` sets for the fields of a model, by their names."""
-    return {
-        one.target.id: {
-            keyword.arg: evaluate(run, keyword.value, scope) for keyword in one.value.keywords if keyword.arg in LIMITS
-        }
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(one.value, ast.Call)
-        and named(one.value.func).rpartition(".")[2] == "Field"
-    }  # fmt: skip
-
-
-def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
-    paths = {base.path.rpartition(".")[2] for base in bases if isinstance(base, External)}
-    kinds = {base.kind for base in bases if isinstance(base, Class)}
-    if any(isinstance(base, type) for base in bases) or "exception" in kinds:
-        return "exception"
-    for kind, name in (
-        ("model", "BaseModel"),
-        ("typeddict", "TypedDict"),
-        ("namedtuple", "NamedTuple"),
-        ("enum", "Enum"),
-        ("enum", "StrEnum"),
-        ("enum", "IntEnum"),
-    ):
-        if name in paths or kind in kinds:
-            return kind
-    decorators = {named(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
-    if decorators:
-        is_frozen = any("frozen" in named(one) for one in node.decorator_list)
-        return (
-            ("frozen" if is_frozen else "dataclass")
-            if decorators == {"dataclass"} and not any(not isinstance(base, Class) for base in bases)
-            else "other"
-        )
-    if node.keywords or any(not isinstance(base, Class) and not _is_plain_base(base) for base in bases):
-        return "other"
-    if paths & {"str", "int"}:
-        return "other"
-    return "dataclass" if "dataclass" in kinds else "plain" if kinds <= {"plain"} else "other"
 
 
 def _import(run: ProgramRun, node: ast.Import, scope: NameScope) -> None:
@@ -761,7 +568,7 @@ def _continue(_: ProgramRun, __: ast.Continue, ___: NameScope) -> None:
 _WORK: dict[type[ast.stmt], Callable[[ProgramRun, Any, NameScope], None]] = {
     ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _ann_assign, ast.AugAssign: _aug_assign, ast.Return: _return,
     ast.If: _if, ast.For: _for, ast.AsyncFor: _async_for, ast.While: _while, ast.With: _with, ast.AsyncWith: _with, ast.Try: _try, ast.Raise: _raise,
-    ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,
+    ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: class_statement,
     ast.Import: _import, ast.ImportFrom: _import_from, ast.Match: _match, ast.Pass: _nothing, ast.Global: _nothing,
     ast.Nonlocal: _nothing, ast.Break: _break, ast.Continue: _continue,
 }  # fmt: skip

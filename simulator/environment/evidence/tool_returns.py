@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
-from simulator.base.python_source import parsed
 from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.bound_names import all_parameters, names_of
@@ -40,6 +39,7 @@ from simulator.environment.evidence.programs import (
     load,
     seeded,
 )
+from simulator.environment.evidence.pydantic_values import is_none, kinds_of
 from simulator.environment.evidence.reached_names import Reached, makers, reached_names
 from simulator.environment.evidence.sketch import (
     CodeReading,
@@ -415,10 +415,13 @@ def _is_context(parameter: ast.arg) -> bool:
 
 def _converted(run: ProgramRun, annotation: ast.expr | None, value: Any, scope: NameScope) -> Any:
     """Return what ADK makes of an argument: an object where its annotation is a model, a whole number where it is `int`."""
-    target = _without_none(annotation)
-    if target is None or value is None:
+    try:
+        members = [one for one in kinds_of(annotation) if not is_none(one)]
+    except TouchedError:
         return value
-    members = _members(target)
+    if annotation is None or not members or value is None:
+        return value
+    target = members[0] if len(members) == 1 else annotation
     classes = [look_up(scope, one.id) if isinstance(one, ast.Name) else None for one in members]
     if len(members) > 1 and all(isinstance(one, Class) and one.kind == "model" for one in classes):
         return _as_one_of(run, classes, value, target, scope) if type(value) is dict else value
@@ -443,33 +446,6 @@ def _converted(run: ProgramRun, annotation: ast.expr | None, value: Any, scope: 
     ):
         return _not_known(run, target, value)
     return value
-
-
-def _without_none(annotation: ast.expr | None) -> ast.expr | None:
-    """Return an annotation without `Optional` and `| None`, and what a text annotates."""
-    match annotation:
-        case ast.Constant(value=str(text)):
-            try:
-                return _without_none(parsed(text, "eval").body)
-            except (SyntaxError, ValueError):
-                return None
-        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return inner
-        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
-            return left
-    return annotation
-
-
-def _members(annotation: ast.expr) -> list[ast.expr]:
-    """Return the members of a union without None; of another annotation, itself."""
-    match annotation:
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return [*_members(left), *_members(right)]
-        case ast.Subscript(
-            value=ast.Name(id="Union") | ast.Attribute(attr="Union"), slice=ast.Tuple(elts=found)
-        ):
-            return [one for each in found for one in _members(each)]
-    return [] if isinstance(annotation, ast.Constant) and annotation.value is None else [annotation]
 
 
 def _as_one_of(run: ProgramRun, classes: Sequence[Any], value: Any, node: ast.AST, scope: NameScope) -> Any:
