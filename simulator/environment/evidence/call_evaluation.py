@@ -18,11 +18,10 @@ from pydantic import ValidationError
 from simulator.base.python_source import parsed
 from simulator.environment.evidence import (
     dice,
-    native_costs,
     native_functions,
-    program_regexes,
+    program_texts,
 )
-from simulator.environment.evidence.bound_names import all_parameters, names_of
+from simulator.environment.evidence.code_names import all_parameters, names_of
 from simulator.environment.evidence.expression_evaluation import (
     ONLY,
     as_text,
@@ -40,10 +39,10 @@ from simulator.environment.evidence.expression_evaluation import (
     teach_calls,
     truth_of,
 )
+from simulator.environment.evidence.program_classes import in_json, keeps_limits, validated
 from simulator.environment.evidence.program_run import ProgramRun, look_up, named
-from simulator.environment.evidence.pydantic_values import in_json, keeps_limits, validated
+from simulator.environment.evidence.program_texts import formatted
 from simulator.environment.evidence.sketch import Kind
-from simulator.environment.evidence.text_formats import formatted
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     KNOWN,
@@ -367,7 +366,7 @@ def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node:
     if cls.kind == "typeddict":
         return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
     if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
-        pay(run, native_costs.written(args[0]))  # the error for a value that no member has names it
+        pay(run, native_functions.written(args[0]))  # the error for a value that no member has names it
         return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
     if cls.kind == "plain":
         made = ClassInstance(cls, {})
@@ -510,7 +509,7 @@ def _method(
     if isinstance(value, CompiledPattern):
         return _of_pattern(run, value, name, args, keywords, node, scope)
     if isinstance(value, Match):
-        return program_regexes.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
+        return program_texts.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
     if isinstance(value, (Class, ClassInstance)):
         return _model_method(run, callee, args, keywords, node, scope)
     if name == "sort" and type(value) is list and run.knows(value):
@@ -526,7 +525,7 @@ def _method(
     line = getattr(node, "lineno", 0)
     known = run.knows(*args, *keywords.values()) and native_functions.takes(name, args, keywords)
     if known and run.knows(value):
-        pay(run, native_costs.of_call(name, (value, *args), keywords))
+        pay(run, native_functions.of_call(name, (value, *args), keywords))
         if type(value) not in {set, frozenset}:
             ordered(run, *args)
         return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
@@ -539,7 +538,7 @@ def _method(
             args and type(args[0]) in {list, dict, tuple} and run.holds(args[0])
         ):
             return _mixed(run, callee, args, keywords, node)
-        pay(run, native_costs.of_call(name, (value, *args), {}))
+        pay(run, native_functions.of_call(name, (value, *args), {}))
         return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
     return _mixed(run, callee, args, keywords, node)
 
@@ -624,7 +623,7 @@ def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
                 raise TouchedError
             raise _failing(TypeError, node)
         parts.extend([between, one] if parts else [one])
-        pay(run, native_costs.size(one) if isinstance(one, str) else 1)
+        pay(run, native_functions.size(one) if isinstance(one, str) else 1)
     return joined(run, parts)
 
 
@@ -637,14 +636,14 @@ def _of_re(
     """Return what a function of `re` gives for a known expression and text."""
     name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
     if name == "escape" and run.knows(*args):
-        pay(run, native_costs.of_call(path, tuple(args), keywords))
+        pay(run, native_functions.of_call(path, tuple(args), keywords))
         return native(run, re.escape, *args, line=line)
     given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
     if name == "compile":
-        return program_regexes.compiled(run, given["pattern"], given.get("flags", 0), line)
+        return program_texts.compiled(run, given["pattern"], given.get("flags", 0), line)
     if "pattern" not in given:
         raise TouchedError
-    pattern = program_regexes.compiled(run, given.pop("pattern"), given.pop("flags", 0), line)
+    pattern = program_texts.compiled(run, given.pop("pattern"), given.pop("flags", 0), line)
     return _of_pattern(run, pattern, name, [], given, node, scope)
 
 
@@ -679,18 +678,18 @@ def _of_pattern(
 ) -> Any:
     names = [one for one in _ORDER_OF_RE.get(name, ()) if one not in {"pattern", "flags"}]
     given = _placed(names, args, keywords)
-    if name in program_regexes.SEARCHING and "string" in given:
-        return program_regexes.search(run, pattern, name, list(given.values()))
+    if name in program_texts.SEARCHING and "string" in given:
+        return program_texts.search(run, pattern, name, list(given.values()))
     replacement, text = given.get("repl"), given.get("string")
     if name not in {"sub", "subn"} or text is None:
         raise TouchedError
 
     def put(match: Match) -> Any:
         if type(replacement) is str:
-            return program_regexes.expanded(run, replacement, match)
+            return program_texts.expanded(run, replacement, match)
         return call(run, replacement, [match], {}, node, scope)
 
-    parts, count = program_regexes.replaced(run, pattern, text, given.get("count", 0), put)
+    parts, count = program_texts.replaced(run, pattern, text, given.get("count", 0), put)
     made = _joined(run, "", parts, node)
     return made if name == "sub" else (made, count)
 
@@ -763,7 +762,7 @@ def _of_python(
     if (held and gathers and run.knows(*keywords.values())) or run.knows(*there, *keywords.values()):
         if not native_functions.takes(name, given, keywords):
             raise TouchedError
-        pay(run, native_costs.of_call(path, there, keywords))
+        pay(run, native_functions.of_call(path, there, keywords))
         return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
     return _of_unknown(run, path, args, keywords, node)
 
@@ -1013,7 +1012,7 @@ def _default_dict(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST
 def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
     plain = [as_plain(run, one) if not isinstance(one, ClassInstance) else one for one in args]
     if run.knows(*plain, *keywords.values()):
-        pay(run, native_costs.of_call("dumps", tuple(plain), keywords))
+        pay(run, native_functions.of_call("dumps", tuple(plain), keywords))
         ordered(run, *plain)
         work = native_functions.function("json.dumps")
         if work is not None:
@@ -1150,7 +1149,7 @@ def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: as
         len(args) > 1
         or keywords
         or not run.knows(*args)
-        or not all(native_costs.size(one) <= native_costs.MOST for one in args)
+        or not all(native_functions.size(one) <= native_functions.MOST for one in args)
     ):
         raise TouchedError
     return Match(

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, TypeAlias
 
-from simulator.environment.evidence import native_costs, native_functions
-from simulator.environment.evidence.bound_names import scan
+from simulator.environment.evidence import native_functions
+from simulator.environment.evidence.code_names import scan
 from simulator.environment.evidence.program_run import ProgramRun, named, opposite
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
@@ -49,7 +49,7 @@ JSON_KINDS: Mapping[type, Kind] = {
     str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", dict: "object", NoneType: "null",
 }  # fmt: skip
 _UNORDERED = frozenset({set, frozenset})
-_OF_TEXT = native_costs.MOST_MADE // native_costs.MOST
+_OF_TEXT = native_functions.MOST_MADE // native_functions.MOST
 _FEW = 2
 
 
@@ -87,8 +87,8 @@ def native(run: ProgramRun, work: Callable[..., Any], *args: Any, line: int = 0,
     except Exception as error:
         raise ProgramException(type(error), error.args, line) from error
     if isinstance(made, decimal.Decimal):
-        pay(run, native_costs.size(made) * (native_costs.MOST_MADE // native_costs.MOST))
-    run.budget.spend(native_costs.steps_of(made))
+        pay(run, native_functions.size(made) * (native_functions.MOST_MADE // native_functions.MOST))
+    run.budget.spend(native_functions.steps_of(made))
     return made
 
 
@@ -98,9 +98,9 @@ def pay(run: ProgramRun, cost: int) -> None:
     Raises:
         TooMuchError: It costs too much, or no steps are left.
     """
-    if cost > native_costs.MOST_MADE:
+    if cost > native_functions.MOST_MADE:
         raise TooMuchError
-    run.budget.spend(cost // native_costs.LETTERS_PER_STEP)
+    run.budget.spend(cost // native_functions.LETTERS_PER_STEP)
 
 
 def ordered(run: ProgramRun, *values: Any) -> None:
@@ -347,7 +347,9 @@ def operate(
         is_format = op is ast.Mod and isinstance(left, (str, bytes))
         pay(
             run,
-            native_costs.of_percent(left, right) if is_format else native_costs.of_operation(op, left, right),
+            native_functions.of_percent(left, right)
+            if is_format
+            else native_functions.of_operation(op, left, right),
         )
         if op is ast.Mod or type(right) in _UNORDERED:
             ordered(run, right)
@@ -359,7 +361,7 @@ def operate(
         and run.holds(left)
         and run.holds(right)
     ):
-        pay(run, native_costs.of_operation(op, left, right))
+        pay(run, native_functions.of_operation(op, left, right))
         return native(run, table["Add"], left, right)
     if _is_number(left) and _is_number(right):
         return _of_numbers(run, op, left, right, node)
@@ -381,7 +383,7 @@ def _of_numbers(run: ProgramRun, op: type[ast.operator], left: Any, right: Any, 
 
 
 def _is_text(value: Any) -> bool:
-    return (type(value) is str and len(value) < native_costs.MOST) or (
+    return (type(value) is str and len(value) < native_functions.MOST) or (
         isinstance(value, Unknown) and value.kind == "string" and value.sure
     )
 
@@ -399,7 +401,7 @@ def joined(run: ProgramRun, parts: Sequence[Any]) -> Any:
     inner = [part.parts or (part,) if isinstance(part, Unknown) else (part,) for part in parts]
     pay(
         run,
-        sum(native_costs.size(one) if isinstance(one, str) else 1 for part in inner for one in part)
+        sum(native_functions.size(one) if isinstance(one, str) else 1 for part in inner for one in part)
         * _OF_TEXT,
     )
     found: list[Any] = []
@@ -479,7 +481,7 @@ def _dict(run: ProgramRun, node: ast.Dict, scope: NameScope) -> Any:
 def _merge(run: ProgramRun, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
     """Put the entries of another dict into one; return whether all are known."""
     if type(more) in MAPPINGS:
-        run.budget.spend(native_costs.steps_of(more))
+        run.budget.spend(native_functions.steps_of(more))
         made.update(more)
         return run.holds(more)
     while isinstance(more, Unknown):
@@ -669,7 +671,7 @@ def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) 
                     TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
                 )
             if isinstance(place, slice):
-                pay(run, native_costs.of_operation(ast.Add, held, value))
+                pay(run, native_functions.of_operation(ast.Add, held, value))
             native(run, operator.setitem, held, place, value, line=getattr(node, "lineno", 0))
             return
         if type(held) in MAPPINGS and run.knows(place):
@@ -769,7 +771,7 @@ def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | Non
     if type(held) in MAPPINGS and run.holds(held) and run.knows(one):
         return bool(native(run, held.__contains__, one, line=line))
     if run.knows(held, one):
-        pay(run, native_costs.of_search(held, one) * _OF_TEXT)
+        pay(run, native_functions.of_search(held, one) * _OF_TEXT)
         return bool(native(run, lambda: one in held, line=line))
     if type(held) in {list, tuple} and run.holds(held) and not held:
         return False
@@ -796,7 +798,7 @@ def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.A
     if isinstance(value, ProgramException):
         value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
     if type(spec) is str and run.knows(value) and _is_own_format(value, spec):
-        pay(run, native_costs.of_format(value, spec))
+        pay(run, native_functions.of_format(value, spec))
         ordered(run, value)
         line = getattr(node, "lineno", 0)
         converted = _CONVERSIONS.get(conversion)

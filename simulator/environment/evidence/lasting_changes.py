@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.bound_names import DEFINITIONS
+from simulator.environment.evidence.code_names import DEFINITIONS
 from simulator.environment.evidence.programs import UnreadableModuleError, find, parsed_module
 from simulator.environment.evidence.sketch import FunctionSource, Module
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from simulator.environment.evidence.bound_names import body_of, names_of, scan
-from simulator.environment.evidence.reached_names import Reached
+from simulator.environment.evidence.code_names import Reached, body_of, names_of, scan
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MUTABLE,

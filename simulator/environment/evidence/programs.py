@@ -14,9 +14,8 @@ from typing import Any
 from simulator.base.json_values import copied
 from simulator.base.python_source import parsed
 from simulator.environment.conventions.entity_kinds import kind_named
-from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
+from simulator.environment.evidence.code_names import DEFINITIONS, MADE_BY, made_by, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
-from simulator.environment.evidence.reached_names import MADE_BY, made_by
 from simulator.environment.evidence.sketch import FunctionSource, Module, SeedTable
 from simulator.environment.evidence.statement_execution import execute
 from simulator.environment.evidence.unknown_values import (

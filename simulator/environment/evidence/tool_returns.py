@@ -17,8 +17,9 @@ from pydantic import JsonValue
 from simulator.base.json_values import JsonObject, canonical, copied, digest
 from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.evidence.bound_names import all_parameters, names_of
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
+from simulator.environment.evidence.code_names import Reached, all_parameters, makers, names_of, reached_names
+from simulator.environment.evidence.program_classes import is_none, kinds_of
 from simulator.environment.evidence.program_run import (
     CHANGED,
     NO_CHANCES,
@@ -39,8 +40,6 @@ from simulator.environment.evidence.programs import (
     load,
     seeded,
 )
-from simulator.environment.evidence.pydantic_values import is_none, kinds_of
-from simulator.environment.evidence.reached_names import Reached, makers, reached_names
 from simulator.environment.evidence.sketch import (
     CodeReading,
     EarlierCall,

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from simulator.environment.conventions.entity_kinds import kind_named
 from simulator.environment.conventions.tool_verbs import is_envelope
 from simulator.environment.evidence.expression_evaluation import JSON_KINDS, truth_of
+from simulator.environment.evidence.program_classes import in_json
 from simulator.environment.evidence.program_run import ProgramRun
-from simulator.environment.evidence.pydantic_values import in_json
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.unknown_values import MAPPINGS, ClassInstance, Lazy, Unknown, number_of
 

@@ -92,7 +92,7 @@ PROGRAMS = {
             rows = [{"n": 2}, {"n": 1}]
             return {"id": hashlib.md5(text.encode()).hexdigest()[:8], "product": functools.reduce(operator.mul, [2, 3, 4]), "sorted": sorted(rows, key=operator.itemgetter("n")),
                 "round": str(Decimal("1.235").quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)), "pairs": list(itertools.combinations("abc", 2)),
-                "first": list(itertools.islice(itertools.count(5), 2)), "wrapped": textwrap.wrap(text, 8), "quarters": statistics.quantiles([1, 2, 3, 4]),
+                "first": list(itertools.islice(itertools.count(5), 2)), "plain": textwrap.dedent("  a"), "quarters": statistics.quantiles([1, 2, 3, 4]),
                 "up": text.translate(str.maketrans("ab", "xy")), "sums": list(itertools.accumulate([1, 2, 3]))}
     """,
     "models": """
