@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import enum
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from inspect import Parameter, Signature
 from types import GeneratorType
 from typing import Any
 
@@ -31,6 +31,7 @@ from simulator.environment.evidence.expression_evaluation import (
     family,
     iterate,
     joined,
+    like_of,
     native,
     operate,
     ordered,
@@ -190,24 +191,23 @@ def call(
     run: ProgramRun, callee: Any, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a call gives."""
-    if isinstance(callee, Func):
-        return call_function(run, callee, args, keywords, node)
-    if isinstance(callee, Class):
-        return _instance(run, callee, args, keywords, node)
-    if isinstance(callee, Bound):
-        return _method(run, callee, args, keywords, node, scope)
-    if isinstance(callee, External):
-        return _external(run, callee.path, args, keywords, node, scope)
+    work = _CALLED.get(type(callee))
+    if work is not None:
+        return work(run, callee, args, keywords, node, scope)
     if isinstance(callee, type) and issubclass(callee, BaseException):
         return ProgramException(callee, tuple(args), getattr(node, "lineno", 0), written=True)
-    if isinstance(callee, Partial):
-        return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
-    if isinstance(callee, Cached):
-        return _remembered(run, callee, args, keywords, node)
     return _unread(run, callee, args, keywords, node, scope)
 
 
-def _remembered(run: ProgramRun, callee: Cached, args: Args, keywords: Keywords, node: ast.AST) -> Any:
+def _with_more(
+    run: ProgramRun, callee: Partial, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
+) -> Any:
+    return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
+
+
+def _remembered(
+    run: ProgramRun, callee: Cached, args: Args, keywords: Keywords, node: ast.AST, _: NameScope
+) -> Any:
     if not run.knows(*args, *keywords.values()):
         run.lose_all([callee.function, *args, *keywords.values()])
         run.forget_globals(callee.function.scope)
@@ -238,12 +238,7 @@ def _unread(
             and type(receiver.like) is dict
             and args
         ):
-            like = (
-                receiver.like.get(args[0])
-                if type(args[0]) in SCALARS
-                else next(iter(receiver.like.values()), None)
-            )
-            return Unknown(name=named(node), like=like)
+            return Unknown(name=named(node), like=like_of(run, receiver, args[0]))
     return Unknown(kind, named(node))
 
 
@@ -257,7 +252,9 @@ _KINDS_OF_METHODS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def call_function(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> Any:
+def call_function(
+    run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST, _: Any = None
+) -> Any:
     """Return what a function of the program gives."""
     given = [function.receiver, *args] if function.bound else list(args)
     code = function.node
@@ -309,32 +306,39 @@ def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node
         scope.outer[name] = _outer_place(function.scope, name, code)
     scope.given = frozenset(one.arg for one in all_parameters(code.args))
     run.scopes.append(function.scope.top)
-    takes = code.args
-    plain = [one.arg for one in (*takes.posonlyargs, *takes.args)]
     names = scope.names
     if function.bound and function.cls is not None:
         names.update({" class": function.cls, " receiver": function.receiver})
-    names.update(zip(plain, args, strict=False))
-    if takes.vararg is not None:
-        names[takes.vararg.arg] = tuple(args[len(plain) :])
-    elif len(args) > len(plain):
-        raise _failing(TypeError, node)
-    rest: dict[str, Any] = {}
-    only_placed = {one.arg for one in takes.posonlyargs}
-    for name, value in keywords.items():
-        if name in {one.arg for one in (*takes.args, *takes.kwonlyargs)} and name not in names:
-            names[name] = value
-        elif takes.kwarg is not None and (name not in names or name in only_placed):
-            rest[name] = value
-        else:
+    try:
+        names.update(_signature(code).bind(*args, **keywords).arguments)
+    except TypeError as error:
+        raise _failing(TypeError, node) from error
+    gathering: dict[Any, Any] = {code.args.vararg: (), code.args.kwarg: {}}
+    for one in all_parameters(code.args):
+        if one.arg not in names and one not in gathering and one.arg not in function.defaults:
             raise _failing(TypeError, node)
-    if takes.kwarg is not None:
-        names[takes.kwarg.arg] = rest
-    for one in all_parameters(takes):
-        if one.arg not in names and one.arg not in function.defaults:
-            raise _failing(TypeError, node)
-        names.setdefault(one.arg, function.defaults.get(one.arg))
+        names.setdefault(one.arg, gathering.get(one, function.defaults.get(one.arg)))
     return scope
+
+
+@lru_cache(maxsize=4_096)
+def _signature(node: Node) -> Signature:
+    """Return what a function takes, as if each parameter had a default."""
+    takes = node.args
+    groups = (
+        (takes.posonlyargs, Parameter.POSITIONAL_ONLY), (takes.args, Parameter.POSITIONAL_OR_KEYWORD), ([takes.vararg], Parameter.VAR_POSITIONAL),
+        (takes.kwonlyargs, Parameter.KEYWORD_ONLY), ([takes.kwarg], Parameter.VAR_KEYWORD),
+    )  # fmt: skip
+    return Signature(
+        [
+            Parameter(
+                one.arg, kind, default=Parameter.empty if group[0] in {takes.vararg, takes.kwarg} else None
+            )
+            for group, kind in groups
+            for one in group
+            if one is not None
+        ]
+    )
 
 
 def _outer_place(scope: NameScope, name: str, code: Node) -> NameScope:
@@ -353,7 +357,9 @@ def _outer_place(scope: NameScope, name: str, code: Node) -> NameScope:
 # --- classes
 
 
-def _instance(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
+def _instance(
+    run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST, _: NameScope
+) -> Any:
     if cls.kind == "exception":
         special = any("__init__" in one.scope.names or "__str__" in one.scope.names for one in family(cls))
         given = (Unknown("string", "the error", sure=True),) if special else tuple(args)
@@ -481,20 +487,17 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
 def as_plain(run: ProgramRun, value: Any, *, as_json: bool = False) -> Any:
     """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
     run.budget.spend()
+    plain = partial(as_plain, run, as_json=as_json)
     if as_json:
         value = in_json(value.value if isinstance(value, enum.Enum) else value)
     if isinstance(value, ClassInstance):
-        return {name: as_plain(run, one, as_json=as_json) for name, one in value.fields.items()}
+        return {name: plain(one) for name, one in value.fields.items()}
+    made: Any = value
     if type(value) is dict:
-        made = {key: as_plain(run, one, as_json=as_json) for key, one in value.items()}
+        made = {key: plain(one) for key, one in value.items()}
     elif type(value) is list:
-        listed = [as_plain(run, one, as_json=as_json) for one in value]
-        if not run.holds(value):
-            run.lose(listed)
-        return listed
-    else:
-        return value
-    if not run.holds(value):
+        made = list(map(plain, value))
+    if made is not value and not run.holds(value):
         run.lose(made)
     return made
 
@@ -631,12 +634,12 @@ def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
 
 
 def _of_re(
-    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
+    name: str, run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a function of `re` gives for a known expression and text."""
-    name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
+    line = getattr(node, "lineno", 0)
     if name == "escape" and run.knows(*args):
-        pay(run, native_functions.of_call(path, tuple(args), keywords))
+        pay(run, native_functions.of_call(name, tuple(args), keywords))
         return native(run, re.escape, *args, line=line)
     given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
     if name == "compile":
@@ -698,51 +701,40 @@ def _of_pattern(
 
 
 def _external(
-    run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
+    run: ProgramRun, callee: External, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
-    if path == "logging.getLogger":
-        return External("logging.logger")
-    if path.startswith("re."):
-        return _of_re(run, path, args, keywords, node, scope)
-    if path in {"hashlib.md5", "hashlib.sha1", "hashlib.sha256", "hashlib.sha512"}:
-        return _hashed(run, path, args, keywords, node)
-    special = _SPECIAL.get(path)
+    path, special = callee.path, _SPECIAL.get(callee.path)
     if special is not None:
         return special(run, args, keywords, node, scope)
-    if path in native_functions.OF_SESSION:
-        return _of_session(run, path, args, keywords, node)
     if path in native_functions.RETURNED:
-        kind = native_functions.RETURNED[path]
-        return Unknown(kind, named(node), sure=kind != "")
+        return _returned(path, node)
     if path.startswith(native_functions.STATELESS):
         return None
     if dice.dice_named(path):
         return dice.drawn(run, path, args, keywords, node)
     function = native_functions.function(path)
     if function is None:
-        return _unread(run, External(path), args, keywords, node, scope)
+        return _unread(run, callee, args, keywords, node, scope)
     return _of_python(run, path, function, args, keywords, node)
 
 
-def _of_session(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
+def _returned(path: str, node: ast.AST) -> Unknown:
+    kind = native_functions.RETURNED[path]
+    return Unknown(kind, named(node), sure=kind != "")
+
+
+def _of_session(
+    path: str, run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope
+) -> Any:
     """Return a time by the session's clock, or an id out of its seed; not known where the session has none."""
-    chances, name = run.chances, path.rpartition(".")[2]
-    is_id = path in native_functions.IDS
-    zone = [*args, *keywords.values()]
-    if not run.knows(*zone) or not (chances.seed if is_id else chances.now):
-        kind = native_functions.RETURNED[path]
-        return Unknown(kind, named(node), sure=kind != "")
-    if is_id:
-        run.drew += 1
-        drawn = hashlib.sha512(f"{chances.seed}/{run.drew}".encode()).digest()
-        return native(run, native_functions.IDS[path], drawn, *args)
-    if name == "time":
-        return chances.now
-    moment = dt.datetime.fromtimestamp(chances.now, dt.UTC)
-    if name == "now" and zone:
-        return native(run, moment.astimezone, *zone)
-    moment = moment.replace(tzinfo=None)
-    return moment.date() if path == "datetime.date.today" else moment
+    chances, clock = run.chances, native_functions.CLOCK.get(path)
+    if not run.knows(*args, *keywords.values()) or not (chances.now if clock else chances.seed):
+        return _returned(path, node)
+    if clock:
+        return native(run, clock, chances.now, *args, **keywords)
+    run.drew += 1
+    drawn = hashlib.sha512(f"{chances.seed}/{run.drew}".encode()).digest()
+    return native(run, native_functions.IDS[path], drawn, *args, **keywords)
 
 
 def _of_python(
@@ -1106,13 +1098,9 @@ def _reduced(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, sco
     if len(args) not in {_TWO, _TWO + 1} or keywords:
         raise TouchedError
     found = iterate(run, args[1])
-    for one in [args[2]] if len(args) > _TWO else found:
-        total = one
-        break
-    else:
-        raise ProgramException(
-            TypeError, ("reduce() of empty iterable with no initial value",), getattr(node, "lineno", 0)
-        )
+    total = args[2] if len(args) > _TWO else next(found, NO_DEFAULT)
+    if total is NO_DEFAULT:
+        raise _failing(TypeError, node)
     for one in found:
         total = call(run, args[0], [total, one], {}, node, scope)
     return total
@@ -1143,8 +1131,8 @@ def _getter(form: str) -> Callable[..., Any]:
     return getter
 
 
-def _hashed(run: ProgramRun, path: str, args: Args, keywords: Keywords, node: ast.AST) -> Any:
-    work = getattr(hashlib, path.rpartition(".")[2])
+def _hashed(name: str, run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+    work = getattr(hashlib, name)
     if (
         len(args) > 1
         or keywords
@@ -1184,7 +1172,14 @@ def _raise_again(raised: ProgramException) -> None:
     raise raised
 
 
+_CALLED: Mapping[type, Callable[..., Any]] = {
+    Func: call_function, Class: _instance, Bound: _method, External: _external, Partial: _with_more, Cached: _remembered,
+}  # fmt: skip
+
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
+    "logging.getLogger": lambda *_: External("logging.logger"), **{f"re.{name}": partial(_of_re, name) for name in (*_ORDER_OF_RE, "escape")},
+    **{f"hashlib.{name}": partial(_hashed, name) for name in ("md5", "sha1", "sha256", "sha512")},
+    **{path: partial(_of_session, path) for path in (*native_functions.CLOCK, *native_functions.IDS)},
     "builtins.eval": _evaluated, "functools.reduce": _reduced, "builtins.format": _written(_TWO), "operator.mul": _operator(ast.Mult), "operator.add": _operator(ast.Add),
     "operator.sub": _operator(ast.Sub), "operator.truediv": _operator(ast.Div), "operator.floordiv": _operator(ast.FloorDiv),
     "operator.mod": _operator(ast.Mod), "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),

@@ -997,37 +997,36 @@ def _subscript(run: ProgramRun, node: ast.Subscript, scope: NameScope) -> Any:
 
 def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
-    line = getattr(node, "lineno", 0)
-    if isinstance(held, Match) and "group" in held.methods and run.knows(place):
-        return native(run, held.found.__getitem__, place, line=line)
-    if type(held) in CONTAINERS and run.holds(held) and run.knows(place) and hasattr(held, "__getitem__"):
+    source = _with_places(run, held, place) if run.knows(place) else None
+    if source is not None:
         if type(held) is defaultdict and place not in held:
             run.changes(held)
         try:
-            return native(run, operator.getitem, held, place, line=line)
+            return native(run, operator.getitem, source, place, line=getattr(node, "lineno", 0))
         except ProgramException:
-            if run.supposing:
-                return Unknown(name=named(node), like=_like_of(run, held, place))
-            raise
+            if not run.supposing or type(held) not in CONTAINERS:
+                raise
+            return Unknown(name=named(node), like=like_of(run, held, place))
+    if not isinstance(held, (External, Class, Func)):
+        run.may_raise(node)
+        return Unknown(name=named(node), like=like_of(run, held, place))
+    return Unknown(name=named(node))
+
+
+def _with_places(run: ProgramRun, held: Any, place: Any) -> Any:
+    """Return the value of Python in which something stands at a known place; None where it is not known."""
+    match held:
+        case Match() if "group" in held.methods:
+            return held.found
+        case Class(real=type() as members) if type(place) is str:
+            return members
+        case ClassInstance(whole=True) if held.cls.kind == "namedtuple" and type(place) in {int, slice}:
+            return tuple(held.fields.values())
     is_text = type(held) in {str, bytes, range} or (isinstance(held, enum.Enum) and isinstance(held, str))
-    if is_text and run.knows(place):
-        return native(run, operator.getitem, held, place, line=line)
-    if isinstance(held, Class) and held.real is not None and type(place) is str:
-        return native(run, operator.getitem, held.real, place, line=line)
-    if (
-        isinstance(held, ClassInstance)
-        and held.cls.kind == "namedtuple"
-        and held.whole
-        and type(place) in {int, slice}
-    ):
-        return native(run, operator.getitem, tuple(held.fields.values()), place, line=line)
-    if isinstance(held, (External, Class, Func)):
-        return Unknown(name=named(node))
-    run.may_raise(node)
-    return Unknown(name=named(node), like=_like_of(run, held, place))
+    return held if is_text or (run.holds(held) and hasattr(held, "__getitem__")) else None
 
 
-def _like_of(run: ProgramRun, held: Any, place: Any) -> Any:
+def like_of(run: ProgramRun, held: Any, place: Any) -> Any:
     """Return a value of the shape that an element of a container probably has."""
     source = held.like if isinstance(held, Unknown) else held
     if isinstance(held, Unknown) and held.kind == "array" and type(place) is int:

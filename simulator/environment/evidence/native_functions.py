@@ -201,14 +201,20 @@ RETURNED: Mapping[str, Kind] = {
 
 IDS: Mapping[str, Callable[..., Any]] = {
     "uuid.uuid4": lambda drawn: uuid.UUID(bytes=drawn[:16], version=4),
-    "secrets.token_hex": lambda drawn, count=32: drawn[:count].hex(),
+    "secrets.token_hex": lambda drawn, nbytes=32: drawn[:nbytes].hex(),
 }
-"""What makes an id of bytes that were drawn."""
+"""Of `RETURNED`, what makes an id of bytes that were drawn."""
 
-OF_SESSION = frozenset({
-    "time.time", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today", *IDS,
-})  # fmt: skip
-"""Of `RETURNED`, what the session's clock and seed give."""
+
+def _now(now: float, tz: dt.tzinfo | None = None) -> dt.datetime:
+    return dt.datetime.fromtimestamp(now, tz or dt.UTC).replace(tzinfo=tz)
+
+
+CLOCK: Mapping[str, Callable[..., Any]] = {
+    "time.time": lambda now: now, "datetime.datetime.now": _now, "datetime.date.today": lambda now: _now(now).date(),
+    **dict.fromkeys(("datetime.datetime.utcnow", "datetime.datetime.today"), _now),
+}  # fmt: skip
+"""Of `RETURNED`, what gives the time by the session's clock."""
 
 
 def _names(text: str) -> frozenset[str]:

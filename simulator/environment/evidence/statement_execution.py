@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -183,22 +184,44 @@ def _for(run: ProgramRun, node: ast.For, scope: NameScope) -> None:
         found = iterate(run, source)
     except TouchedError:
         run.may_raise(node.iter)
-        _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
+        _unknown_rounds(run, node, scope, _element_of(source))
         return
-    rounds = 0
+    _loop(run, node, scope, found, _element_of(source))
+
+
+def _while(run: ProgramRun, node: ast.While, scope: NameScope) -> None:
+    _loop(run, node, scope, _tests(run, node, scope), None)
+
+
+def _tests(run: ProgramRun, node: ast.While, scope: NameScope) -> Iterator[None]:
     while True:
+        with run.without_forks():
+            known = truth_of(run, evaluate(run, node.test, scope))
+        if known is None:
+            run.certain = False
+            raise TouchedError
+        if not known:
+            return
+        yield
+
+
+def _loop(
+    run: ProgramRun, node: ast.For | ast.While, scope: NameScope, rounds: Iterator[Any], element: Any
+) -> None:
+    """Go through a loop; `rounds` gives what begins a round, `element` has the shape of that."""
+    for number in itertools.count():
         try:
-            one = next(found)
+            one = next(rounds)
         except StopIteration:
             break
         except TouchedError:
-            _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
+            _unknown_rounds(run, node, scope, element)
             return
-        rounds += 1
-        if rounds > MOST_ROUNDS:
+        if number >= MOST_ROUNDS:
             raise TooMuchError
         try:
-            assign(run, node.target, one, scope)
+            if isinstance(node, ast.For):
+                assign(run, node.target, one, scope)
             with run.one_round():
                 execute(run, node.body, scope)
         except BreakSignal:
@@ -222,49 +245,19 @@ def _async_for(run: ProgramRun, node: ast.AsyncFor, scope: NameScope) -> None:
     source = evaluate(run, node.iter, scope)
     run.may_raise(node.iter)
     run.lose_all([source])
-    _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
-
-
-def _while(run: ProgramRun, node: ast.While, scope: NameScope) -> None:
-    rounds = 0
-    while True:
-        with run.without_forks():
-            try:
-                value = evaluate(run, node.test, scope)
-            except TouchedError:
-                value = Unknown()
-        known = truth_of(run, value)
-        if known is None:
-            run.certain = False
-            _unknown_rounds(run, node, node.body, node.orelse, scope, None)
-            return
-        if not known:
-            break
-        rounds += 1
-        if rounds > MOST_ROUNDS:
-            raise TooMuchError
-        try:
-            with run.one_round():
-                execute(run, node.body, scope)
-        except BreakSignal:
-            return
-        except ContinueSignal:
-            continue
-    execute(run, node.orelse, scope)
+    _unknown_rounds(run, node, scope, _element_of(source))
 
 
 def _unknown_rounds(
-    run: ProgramRun,
-    node: ast.For | ast.AsyncFor | ast.While,
-    body: Sequence[ast.stmt],
-    orelse: Sequence[ast.stmt],
-    scope: NameScope,
-    element: Any,
+    run: ProgramRun, node: ast.For | ast.AsyncFor | ast.While, scope: NameScope, element: Any
 ) -> None:
     """Go once through a loop of an unknown number of rounds, as any of them may be, and then past it."""
     if run.loading or run.unforked:
         raise TouchedError
-    parts: list[ast.AST] = [*_staying(tuple(body)), node.test if isinstance(node, ast.While) else node.target]
+    parts: list[ast.AST] = [
+        *_staying(tuple(node.body)),
+        node.test if isinstance(node, ast.While) else node.target,
+    ]
     run.forget(parts, scope)
     source = (
         named(node.test) if isinstance(node, ast.While) else f"{named(node.target)} in {named(node.iter)}"
@@ -276,7 +269,7 @@ def _unknown_rounds(
                     store(scope, one.id, Unknown(name=one.id, like=element if one is node.target else None))
         left = False
         try:
-            execute(run, body, scope)
+            execute(run, node.body, scope)
         except BreakSignal:
             left = True
         except ContinueSignal:
@@ -284,7 +277,7 @@ def _unknown_rounds(
         run.forget(parts, scope)
         if left:
             return
-    execute(run, orelse, scope)
+    execute(run, node.orelse, scope)
 
 
 @lru_cache(maxsize=4_096)

@@ -346,25 +346,20 @@ class ProgramException(Exception):  # noqa: N818 - it is no error of ours: the p
 
     def text(self) -> Any:
         """Return what `str` gives for the exception."""
-        if self.cls is None:
-            return Unknown("string", "the error", sure=True)
-        if not self.args_given:
-            return ""
-        first = self.args_given[0]
-        if len(self.args_given) > 1 or isinstance(self.cls, Class):
-            return (
-                first
-                if isinstance(first, str) and len(self.args_given) == 1
-                else Unknown("string", "the error", sure=True)
-            )
-        if isinstance(first, Unknown):
-            return first if first.kind == "string" else Unknown("string", "the error", sure=True)
-        if type(first) not in SCALARS:
-            return Unknown("string", "the error", sure=True)
-        try:
-            return repr(first) if issubclass(self.cls, KeyError) else str(first)
-        except ValueError:  # Python writes no number that is as long as a page
-            return Unknown("string", "the error", sure=True)
+        unknown = Unknown("string", "the error", sure=True)
+        match (unknown,) if self.cls is None else self.args_given:
+            case ():
+                return ""
+            case (Unknown(kind="string") as only,) if not isinstance(self.cls, Class):
+                return only
+            case (str() as only,) if isinstance(self.cls, Class):
+                return only
+            case (only,) if isinstance(self.cls, type) and type(only) in SCALARS:
+                try:
+                    return repr(only) if issubclass(self.cls, KeyError) else str(only)
+                except (ValueError, TouchedError):  # Python writes no number that is as long as a page
+                    return unknown
+        return unknown
 
 
 class ThawError(Exception):
