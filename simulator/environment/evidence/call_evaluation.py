@@ -29,6 +29,7 @@ from simulator.environment.evidence.expression_evaluation import (
     awaited,
     evaluate,
     family,
+    inherited,
     iterate,
     joined,
     like_of,
@@ -71,6 +72,7 @@ from simulator.environment.evidence.unknown_values import (
     TooMuchError,
     TouchedError,
     Unknown,
+    failing,
     number_of,
 )
 
@@ -126,11 +128,6 @@ class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no e
 
 Args = Sequence[Any]
 Keywords = Mapping[str, Any]
-
-
-def _failing(kind: type[Exception], node: ast.AST) -> ProgramException:
-    """Return an exception with a text that is not known."""
-    return ProgramException(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
 
 
 def _call(run: ProgramRun, node: ast.Call, scope: NameScope) -> Any:
@@ -195,7 +192,7 @@ def call(
     if work is not None:
         return work(run, callee, args, keywords, node, scope)
     if isinstance(callee, type) and issubclass(callee, BaseException):
-        return ProgramException(callee, tuple(args), getattr(node, "lineno", 0), written=True)
+        return ProgramException(callee, tuple(args), written=True)
     return _unread(run, callee, args, keywords, node, scope)
 
 
@@ -213,7 +210,7 @@ def _remembered(
         run.forget_globals(callee.function.scope)
         raise TouchedError
     key = (id(callee), *args, *sorted(keywords.items()))
-    native(run, hash, key, line=getattr(node, "lineno", 0))
+    native(run, hash, key)
     if key not in run.remembered:
         run.remembered[key] = call_function(run, callee.function, args, keywords, node)
     return run.remembered[key]
@@ -252,20 +249,18 @@ _KINDS_OF_METHODS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
-def call_function(
-    run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST, _: Any = None
-) -> Any:
+def call_function(run: ProgramRun, function: Func, args: Args, keywords: Keywords, *_: Any) -> Any:
     """Return what a function of the program gives."""
     given = [function.receiver, *args] if function.bound else list(args)
     code = function.node
     if isinstance(code, ast.Lambda):
-        scope = _frame(run, function, given, keywords, node)
+        scope = _frame(run, function, given, keywords)
         return _deeper(run, lambda: evaluate(run, code.body, scope))
     if names_of(code).gives_way:
         run.lose_all([function, *args, *keywords.values()])
         run.forget_globals(function.scope)
         raise TouchedError
-    scope = _frame(run, function, given, keywords, node)
+    scope = _frame(run, function, given, keywords)
     if isinstance(code, ast.AsyncFunctionDef):
         return Awaitable(lambda: _body(run, code, scope))
     return _body(run, code, scope)
@@ -296,7 +291,7 @@ def _deeper(run: ProgramRun, work: Callable[[], Any]) -> Any:
         run.depth -= 1
 
 
-def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node: ast.AST) -> NameScope:
+def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords) -> NameScope:
     """Return the scope of a call, with the parameters in it."""
     code, scope = (
         function.node,
@@ -312,11 +307,11 @@ def _frame(run: ProgramRun, function: Func, args: Args, keywords: Keywords, node
     try:
         names.update(_signature(code).bind(*args, **keywords).arguments)
     except TypeError as error:
-        raise _failing(TypeError, node) from error
+        raise failing(TypeError) from error
     gathering: dict[Any, Any] = {code.args.vararg: (), code.args.kwarg: {}}
     for one in all_parameters(code.args):
         if one.arg not in names and one not in gathering and one.arg not in function.defaults:
-            raise _failing(TypeError, node)
+            raise failing(TypeError)
         names.setdefault(one.arg, gathering.get(one, function.defaults.get(one.arg)))
     return scope
 
@@ -366,18 +361,17 @@ def _instance(
         if special:
             run.lose_all([*args, *keywords.values()])
             run.certain = False
-        return ProgramException(cls, given, getattr(node, "lineno", 0), written=True)
+        return ProgramException(cls, given, written=True)
     if cls.kind in {"model", "dataclass", "frozen", "namedtuple"}:
         return _filled(run, cls, args, keywords, node)
     if cls.kind == "typeddict":
         return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
     if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
         pay(run, native_functions.written(args[0]))  # the error for a value that no member has names it
-        return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
+        return native(run, cls.real, args[0])
     if cls.kind == "plain":
         made = ClassInstance(cls, {})
-        owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
-        begin = None if owner is None else owner.scope.names["__init__"]
+        owner, begin = inherited(cls, "__init__")
         if isinstance(begin, Func):
             method = Func(begin.node, begin.scope, begin.defaults, made, bound=True, cls=owner)
             call_function(run, method, args, keywords, node)
@@ -396,7 +390,7 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
         or len(args) > len(names)
         or (given.keys() - cls.fields.keys() and cls.kind != "model")
     ):
-        raise _failing(TypeError, node)
+        raise failing(TypeError)
     more = {" extra"} if given.keys() - cls.fields.keys() else frozenset[str]()
     special = (_SPECIAL_METHODS | more) & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
@@ -410,7 +404,7 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
                 run.may_raise(node)
                 made.fields[name] = Unknown(name=name)
                 continue
-            raise _failing(ValidationError if cls.kind == "model" else TypeError, node)
+            raise failing(ValidationError if cls.kind == "model" else TypeError)
         value = given[name] if name in given else made_default(run, default, node)
         if cls.kind == "model" and name in given:
             value = _coerced(run, annotation, value, cls, node)
@@ -440,7 +434,7 @@ def _check_limits(run: ProgramRun, cls: Class, name: str, value: Any, node: ast.
     if keeps is None:
         run.may_raise(node)
     elif not keeps:
-        raise _failing(ValidationError, node)
+        raise failing(ValidationError)
 
 
 def made_default(run: ProgramRun, default: Any, node: ast.AST) -> Any:
@@ -476,9 +470,6 @@ def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node
         return validated(
             run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)
         )
-    except ProgramException as raised:
-        raised.line = raised.line or getattr(node, "lineno", 0)
-        raise
     except TouchedError:
         run.may_raise(node)
         return Unknown(kind, named(annotation), like=value)
@@ -512,7 +503,7 @@ def _method(
     if isinstance(value, CompiledPattern):
         return _of_pattern(run, value, name, args, keywords, node, scope)
     if isinstance(value, Match):
-        return program_texts.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
+        return program_texts.match_method(run, value, name, args, keywords)
     if isinstance(value, (Class, ClassInstance)):
         return _model_method(run, callee, args, keywords, node, scope)
     if name == "sort" and type(value) is list and run.knows(value):
@@ -522,16 +513,15 @@ def _method(
     if name == "format" and type(value) is str:
         return formatted(run, value, args, keywords, node)
     if name == "join" and type(value) is str and len(args) == 1:
-        return _joined(run, value, args[0], node)
+        return _joined(run, value, args[0])
     if name in native_functions.CHANGING and type(value) not in SCALARS:
         run.changes(value)
-    line = getattr(node, "lineno", 0)
     known = run.knows(*args, *keywords.values()) and native_functions.takes(name, args, keywords)
     if known and run.knows(value):
         pay(run, native_functions.of_call(name, (value, *args), keywords))
         if type(value) not in {set, frozenset}:
             ordered(run, *args)
-        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+        return _views(run, native(run, getattr(value, name), *args, **keywords))
     if (
         type(value) in native_functions.KEEPING.get(name, ())
         and run.holds(value)
@@ -542,7 +532,7 @@ def _method(
         ):
             return _mixed(run, callee, args, keywords, node)
         pay(run, native_functions.of_call(name, (value, *args), {}))
-        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+        return _views(run, native(run, getattr(value, name), *args, **keywords))
     return _mixed(run, callee, args, keywords, node)
 
 
@@ -617,14 +607,14 @@ def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node:
     return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
 
 
-def _joined(run: ProgramRun, between: str, given: Any, node: ast.AST) -> Any:
+def _joined(run: ProgramRun, between: str, given: Any) -> Any:
     parts: list[Any] = []
     for each in iterate(run, given):
         one = each.value if isinstance(each, enum.Enum) and isinstance(each, str) else each
         if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
             if isinstance(one, Unknown):
                 raise TouchedError
-            raise _failing(TypeError, node)
+            raise failing(TypeError)
         parts.extend([between, one] if parts else [one])
         pay(run, native_functions.size(one) if isinstance(one, str) else 1)
     return joined(run, parts)
@@ -637,16 +627,15 @@ def _of_re(
     name: str, run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
 ) -> Any:
     """Return what a function of `re` gives for a known expression and text."""
-    line = getattr(node, "lineno", 0)
     if name == "escape" and run.knows(*args):
         pay(run, native_functions.of_call(name, tuple(args), keywords))
-        return native(run, re.escape, *args, line=line)
+        return native(run, re.escape, *args)
     given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
     if name == "compile":
-        return program_texts.compiled(run, given["pattern"], given.get("flags", 0), line)
+        return program_texts.compiled(run, given["pattern"], given.get("flags", 0))
     if "pattern" not in given:
         raise TouchedError
-    pattern = program_texts.compiled(run, given.pop("pattern"), given.pop("flags", 0), line)
+    pattern = program_texts.compiled(run, given.pop("pattern"), given.pop("flags", 0))
     return _of_pattern(run, pattern, name, [], given, node, scope)
 
 
@@ -693,7 +682,7 @@ def _of_pattern(
         return call(run, replacement, [match], {}, node, scope)
 
     parts, count = program_texts.replaced(run, pattern, text, given.get("count", 0), put)
-    made = _joined(run, "", parts, node)
+    made = _joined(run, "", parts)
     return made if name == "sub" else (made, count)
 
 
@@ -755,7 +744,7 @@ def _of_python(
         if not native_functions.takes(name, given, keywords):
             raise TouchedError
         pay(run, native_functions.of_call(path, there, keywords))
-        return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
+        return _views(run, native(run, function, *given, **keywords))
     return _of_unknown(run, path, args, keywords, node)
 
 
@@ -846,8 +835,8 @@ def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scop
     found, key = _keyed(run, value, keywords, node, scope)
     if keywords.keys() - {"key", "reverse"}:
         raise TouchedError
-    reverse, line = bool(keywords.get("reverse")), getattr(node, "lineno", 0)
-    places = native(run, sorted, range(len(found)), key=key, reverse=reverse, line=line)
+    reverse = bool(keywords.get("reverse"))
+    places = native(run, sorted, range(len(found)), key=key, reverse=reverse)
     return [found[place] for place in places]
 
 
@@ -868,7 +857,7 @@ def _extreme(extreme: Callable[..., Any]) -> Callable[..., Any]:
         found, key = _keyed(run, value, keywords, node, scope)
         if not found and "default" in keywords:
             return keywords["default"]
-        return found[native(run, extreme, range(len(found)), key=key, line=getattr(node, "lineno", 0))]
+        return found[native(run, extreme, range(len(found)), key=key)]
 
     return found_by
 
@@ -898,7 +887,7 @@ def _filtered(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, sc
 def _quantified(stops_at: bool) -> Callable[..., Any]:
     def quantified(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: NameScope) -> Any:
         if len(args) != 1:
-            raise _failing(TypeError, node)
+            raise failing(TypeError)
         unknown = False
         source = args[0]
         found = (
@@ -919,7 +908,7 @@ def _next(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, __: 
     if not isinstance(lazy, Lazy) or not hasattr(type(lazy.source), "__next__") or not run.fresh(lazy):
         return _of_unknown(run, "builtins.next", args, {}, node)
     try:
-        return native(run, next, lazy.source, line=getattr(node, "lineno", 0))
+        return native(run, next, lazy.source)
     except ProgramException as raised:
         if raised.cls is StopIteration and len(args) > 1:
             return args[1]
@@ -1008,7 +997,7 @@ def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: N
         ordered(run, *plain)
         work = native_functions.function("json.dumps")
         if work is not None:
-            return native(run, work, *plain, line=getattr(node, "lineno", 0), **keywords)
+            return native(run, work, *plain, **keywords)
     run.may_raise(node)
     return Unknown("string", named(node), sure=True, like=plain[0] if plain else None)
 
@@ -1061,16 +1050,15 @@ def _evaluated(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, s
     names = _names_for_eval(run, args[1:], scope)
     if type(text) is not str or len(text) > _LONGEST_EXPRESSION or keywords or names is None:
         raise TouchedError
-    line = getattr(node, "lineno", 0)
     expression = text.lstrip(" \t")
-    native(run, compile, expression, "<string>", "eval", line=line)
-    tree = native(run, parsed, expression, "eval", line=line).body
+    native(run, compile, expression, "<string>", "eval")
+    tree = native(run, parsed, expression, "eval").body
     if any(isinstance(one, _WRITTEN_ANEW) for one in ast.walk(tree)):
         raise TouchedError
     try:
         return evaluate(run, tree, names)
     except ProgramException as raised:
-        raised.line = line
+        raised.line = getattr(node, "lineno", 0)
         raise
 
 
@@ -1100,7 +1088,7 @@ def _reduced(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, sco
     found = iterate(run, args[1])
     total = args[2] if len(args) > _TWO else next(found, NO_DEFAULT)
     if total is NO_DEFAULT:
-        raise _failing(TypeError, node)
+        raise failing(TypeError)
     for one in found:
         total = call(run, args[0], [total, one], {}, node, scope)
     return total
@@ -1131,7 +1119,7 @@ def _getter(form: str) -> Callable[..., Any]:
     return getter
 
 
-def _hashed(name: str, run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
+def _hashed(name: str, run: ProgramRun, args: Args, keywords: Keywords, _: ast.AST, __: NameScope) -> Any:
     work = getattr(hashlib, name)
     if (
         len(args) > 1
@@ -1140,9 +1128,7 @@ def _hashed(name: str, run: ProgramRun, args: Args, keywords: Keywords, node: as
         or not all(native_functions.size(one) <= native_functions.MOST for one in args)
     ):
         raise TouchedError
-    return Match(
-        native(run, work, *args, line=getattr(node, "lineno", 0)), frozenset({"hexdigest", "digest"})
-    )
+    return Match(native(run, work, *args), frozenset({"hexdigest", "digest"}))
 
 
 def _loop_run(run: ProgramRun, args: Args, _: Keywords, node: ast.AST, __: NameScope) -> Any:

@@ -7,6 +7,7 @@ import builtins
 import datetime as dt
 import decimal
 import enum
+import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ from simulator.environment.evidence.unknown_values import (
     TooMuchError,
     TouchedError,
     Unknown,
+    failing,
 )
 
 Evaluator = Callable[[ProgramRun, Any, NameScope], Any]
@@ -66,6 +68,9 @@ def evaluate(run: ProgramRun, node: ast.expr, scope: NameScope) -> Any:
         raise TooMuchError
     try:
         return found(run, node, scope)
+    except ProgramException as raised:
+        raised.line = raised.line or getattr(node, "lineno", 0)
+        raise
     except TouchedError:
         run.may_raise(node)
         if run.unforked and scan([node]).has_effects:
@@ -75,7 +80,7 @@ def evaluate(run: ProgramRun, node: ast.expr, scope: NameScope) -> Any:
         raise TooMuchError from error
 
 
-def native(run: ProgramRun, work: Callable[..., Any], *args: Any, line: int = 0, **keywords: Any) -> Any:
+def native(run: ProgramRun, work: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     """Return what an operation of Python gives for known values; what it raises, the program raises."""
     run.budget.spend()
     try:
@@ -85,7 +90,7 @@ def native(run: ProgramRun, work: Callable[..., Any], *args: Any, line: int = 0,
     except (RecursionError, MemoryError) as error:
         raise TooMuchError from error
     except Exception as error:
-        raise ProgramException(type(error), error.args, line) from error
+        raise ProgramException(type(error), error.args) from error
     if isinstance(made, decimal.Decimal):
         pay(run, native_functions.size(made) * (native_functions.MOST_MADE // native_functions.MOST))
     run.budget.spend(native_functions.steps_of(made))
@@ -140,9 +145,7 @@ def iterate(run: ProgramRun, value: Any) -> Iterator[Any]:
         return iter(value.real)
     if isinstance(value, ClassInstance) and value.cls.kind == "namedtuple" and value.whole:
         return iter([*value.fields.values()])
-    if type(value) in CONTAINERS and not run.holds(value):
-        raise TouchedError
-    if type(value) not in KNOWN:
+    if type(value) not in KNOWN or (type(value) in CONTAINERS and not run.holds(value)):
         raise TouchedError
     if type(value) in _UNORDERED:
         ordered(run, value)
@@ -210,7 +213,7 @@ def _constant(_: ProgramRun, node: ast.Constant, __: NameScope) -> Any:
 
 
 def _name(run: ProgramRun, node: ast.Name, scope: NameScope) -> Any:
-    return load(run, node.id, scope, node)
+    return load(run, node.id, scope)
 
 
 _OF_MODULES = frozenset(
@@ -219,7 +222,7 @@ _OF_MODULES = frozenset(
 """The names that Python gives each module by itself."""
 
 
-def load(run: ProgramRun, name: str, scope: NameScope, node: ast.AST) -> Any:
+def load(run: ProgramRun, name: str, scope: NameScope) -> Any:
     """Return what a name stands for.
 
     Raises:
@@ -232,24 +235,19 @@ def load(run: ProgramRun, name: str, scope: NameScope, node: ast.AST) -> Any:
             return place.names[name]
         if place.bound is not None and name in place.bound and place.parent is not None:
             kind = UnboundLocalError if place is scope else NameError
-            raise ProgramException(
-                kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-            )
+            raise failing(kind)
         place = place.parent
-    if ONLY in scope.top.names:
-        raise ProgramException(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
-    if "*" in scope.top.names:
+    if "*" in scope.top.names and ONLY not in scope.top.names:
         run.certain = False
         return Unknown(name=name)
-    if name in _OF_MODULES:
+    if name in _OF_MODULES and ONLY not in scope.top.names:
         is_text = name in {"__name__", "__file__"}
         return Unknown("string" if is_text else "", name, sure=is_text)
-    if hasattr(builtins, name):
-        found = getattr(builtins, name)
-        if isinstance(found, type) and issubclass(found, BaseException):
-            return found
-        return External(f"builtins.{name}")
-    raise ProgramException(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
+    found = None if ONLY in scope.top.names else getattr(builtins, name, None)
+    if found is None:
+        raise ProgramException(NameError, (f"name '{name}' is not defined",))
+    is_exception = isinstance(found, type) and issubclass(found, BaseException)
+    return found if is_exception else External(f"builtins.{name}")
 
 
 def _bool_op(run: ProgramRun, node: ast.BoolOp, scope: NameScope) -> Any:
@@ -353,7 +351,7 @@ def operate(
         )
         if op is ast.Mod or type(right) in _UNORDERED:
             ordered(run, right)
-        return native(run, table[op.__name__], left, right, line=getattr(node, "lineno", 0))
+        return native(run, table[op.__name__], left, right)
     if (
         op is ast.Add
         and type(left) is type(right)
@@ -398,19 +396,12 @@ def _is_whole(value: Any) -> bool:
 
 def joined(run: ProgramRun, parts: Sequence[Any]) -> Any:
     """Return a text made of known and unknown parts."""
-    inner = [part.parts or (part,) if isinstance(part, Unknown) else (part,) for part in parts]
-    pay(
-        run,
-        sum(native_functions.size(one) if isinstance(one, str) else 1 for part in inner for one in part)
-        * _OF_TEXT,
-    )
+    flat = [one for part in parts for one in (getattr(part, "parts", ()) or (part,))]
+    pay(run, sum(native_functions.size(one) if isinstance(one, str) else 1 for one in flat) * _OF_TEXT)
     found: list[Any] = []
-    for part in parts:
-        for one in (part.parts or (part,)) if isinstance(part, Unknown) else (part,):
-            if isinstance(one, str) and found and isinstance(found[-1], str):
-                found[-1] += one
-            elif one != "" if isinstance(one, str) else True:
-                found.append(one)
+    for is_text, group in itertools.groupby(flat, lambda one: isinstance(one, str)):
+        pieces = list(group)
+        found += filter(None, ["".join(pieces)]) if is_text else pieces
     if all(isinstance(one, str) for one in found):
         return "".join(found)
     if len(found) == 1 and found[0].kind == "string":
@@ -435,7 +426,7 @@ def _unary_op(run: ProgramRun, node: ast.UnaryOp, scope: NameScope) -> Any:
         ast.Invert: operator.invert,
     }
     work = signs[type(node.op)]
-    return native(run, work, value, line=node.lineno)
+    return native(run, work, value)
 
 
 def _lambda(run: ProgramRun, node: ast.Lambda, scope: NameScope) -> Any:
@@ -470,7 +461,7 @@ def _dict(run: ProgramRun, node: ast.Dict, scope: NameScope) -> Any:
         stored = evaluate(run, key, scope)
         given = evaluate(run, value, scope)
         if run.knows(stored):
-            native(run, made.__setitem__, stored, given, line=node.lineno)
+            native(run, made.__setitem__, stored, given)
         else:
             lost = True
     if lost:
@@ -525,7 +516,7 @@ def _set(run: ProgramRun, node: ast.Set, scope: NameScope) -> Any:
     found, whole = _elements(run, node.elts, scope)
     if not whole or not run.knows(*found):
         return Unknown("array", named(node))
-    return native(run, set, found, line=node.lineno)
+    return native(run, set, found)
 
 
 def inner_scope(scope: NameScope) -> NameScope:
@@ -559,7 +550,7 @@ def _comprehension(run: ProgramRun, node: Comprehension, scope: NameScope) -> An
         return found
     if not run.knows(*(one[0] for one in found) if isinstance(node, ast.DictComp) else found):
         return _unknown_elements(run, node, inner_scope(scope))
-    return native(run, dict if isinstance(node, ast.DictComp) else set, found, line=node.lineno)
+    return native(run, dict if isinstance(node, ast.DictComp) else set, found)
 
 
 def _watched_elements(run: ProgramRun, node: ast.GeneratorExp, first: Any, inner: NameScope) -> Iterator[Any]:
@@ -643,9 +634,7 @@ def _unpack(
     starred = next((place for place, one in enumerate(targets) if isinstance(one, ast.Starred)), -1)
     missing = len(found) - len(targets)
     if missing < (-1 if starred >= 0 else 0) or (missing > 0 and starred < 0):
-        raise ProgramException(
-            ValueError, (_unpacked(len(found), len(targets), starred),), getattr(node, "lineno", 0)
-        )
+        raise ProgramException(ValueError, (_unpacked(len(found), len(targets), starred),))
     if starred >= 0:
         after = len(targets) - starred - 1
         end = len(found) - after
@@ -667,12 +656,10 @@ def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) 
         run.changes(held)
         if run.holds(held) and run.knows(place) and (not isinstance(place, slice) or run.knows(value)):
             if not hasattr(held, "__setitem__"):
-                raise ProgramException(
-                    TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-                )
+                raise failing(TypeError)
             if isinstance(place, slice):
                 pay(run, native_functions.of_operation(ast.Add, held, value))
-            native(run, operator.setitem, held, place, value, line=getattr(node, "lineno", 0))
+            native(run, operator.setitem, held, place, value)
             return
         if type(held) in MAPPINGS and run.knows(place):
             held[place] = value
@@ -738,7 +725,7 @@ def _compared(run: ProgramRun, op: ast.cmpop, left: Any, right: Any, node: ast.C
         return same if same is None or isinstance(op, ast.Eq) else not same
     if run.knows(left, right):
         work = native_functions.COMPARED[type(op).__name__]
-        return bool(native(run, work, left, right, line=node.lineno))
+        return bool(native(run, work, left, right))
     numbers = _is_number(left) and _is_number(right)
     if not numbers and not isinstance(op, (ast.Eq, ast.NotEq)):
         run.may_raise(node)
@@ -763,16 +750,15 @@ def _identical(left: Any, right: Any) -> bool | None:
 
 
 def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | None:
-    line = getattr(node, "lineno", 0)
     if isinstance(held, Lazy):
         if type(held.source) is not type({}.keys()) or not run.fresh(held):
             raise TouchedError
         return one in held.source if run.knows(one) else None
     if type(held) in MAPPINGS and run.holds(held) and run.knows(one):
-        return bool(native(run, held.__contains__, one, line=line))
+        return bool(native(run, held.__contains__, one))
     if run.knows(held, one):
         pay(run, native_functions.of_search(held, one) * _OF_TEXT)
-        return bool(native(run, lambda: one in held, line=line))
+        return bool(native(run, lambda: one in held))
     if type(held) in {list, tuple} and run.holds(held) and not held:
         return False
     if type(held) not in CONTAINERS:
@@ -800,9 +786,8 @@ def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.A
     if type(spec) is str and run.knows(value) and _is_own_format(value, spec):
         pay(run, native_functions.of_format(value, spec))
         ordered(run, value)
-        line = getattr(node, "lineno", 0)
         converted = _CONVERSIONS.get(conversion)
-        return native(run, format, native(run, converted, value) if converted else value, spec, line=line)
+        return native(run, format, native(run, converted, value) if converted else value, spec)
     if spec == "" and isinstance(value, Unknown) and conversion in {-1, 115}:
         if not value.sure:
             run.certain = run.certain and value.kind != ""
@@ -845,7 +830,7 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         return Bound(value, name)
     is_absent = type(value) in SCALARS and not name.startswith("_") and not hasattr(type(value), name)
     if native_functions.has_field(value, name) or is_absent:
-        return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
+        return native(run, getattr, value, name)
     if isinstance(value, Unknown) and type(value.like) is dict and name in value.like:
         return Unknown(name=named(node))
     if isinstance(value, (Context, Func)):
@@ -873,12 +858,11 @@ def _external_attribute(run: ProgramRun, value: External, name: str, _: ast.AST)
 def _record_attribute(run: ProgramRun, value: ClassInstance, name: str, node: ast.AST) -> Any:
     if name in value.fields:
         return value.fields[name]
-    for cls in family(value.cls):
-        found = cls.scope.names.get(name)
-        if isinstance(found, (Func, Decorated)):
-            return _bound(run, found, value, cls, node)
-        if name in cls.scope.names:
-            return found if value.whole else Unknown(name=named(node), like=found)
+    owner, found = inherited(value.cls, name)
+    if isinstance(found, (Func, Decorated)):
+        return _bound(run, found, value, owner, node)
+    if owner is not None:
+        return found if value.whole else Unknown(name=named(node), like=found)
     if value.cls.kind in {"model", "dataclass"} and name in {
         "model_dump",
         "dict",
@@ -894,9 +878,7 @@ def _record_attribute(run: ProgramRun, value: ClassInstance, name: str, node: as
         and not name.startswith("__")
         and not any(isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases)
     ):
-        raise ProgramException(
-            AttributeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
-        )
+        raise failing(AttributeError)
     run.may_raise(node)
     return Unknown(name=named(node))
 
@@ -926,10 +908,10 @@ def teach_calls(work: Callable[..., Any]) -> None:
 
 
 def _super_attribute(run: ProgramRun, value: Super, name: str, node: ast.AST) -> Any:
-    for cls in [*family(value.cls)][1:]:
-        found = cls.scope.names.get(name)
+    for above in value.cls.bases:
+        owner, found = (above, None) if not isinstance(above, Class) else inherited(above, name)
         if isinstance(found, (Func, Decorated)):
-            return _bound(run, found, value.receiver, cls, node)
+            return _bound(run, found, value.receiver, owner, node)
     raise TouchedError
 
 
@@ -939,15 +921,14 @@ def _member_attribute(run: ProgramRun, value: enum.Enum, name: str, node: ast.AS
     cls = None if scope is None else scope.names.get(type(value).__qualname__)
     if not isinstance(cls, Class) or cls.real is not type(value):
         raise TouchedError
-    for one in family(cls):
-        found = one.scope.names.get(name)
-        if isinstance(found, (Func, Decorated)):
-            return _bound(run, found, value, cls, node)
+    owner, found = inherited(cls, name)
+    if isinstance(found, (Func, Decorated)):
+        return _bound(run, found, value, owner, node)
     if native_functions.has_method(value, name):
         return Bound(value, name)
     if not native_functions.has_field(value, name):
         raise TouchedError
-    return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
+    return native(run, getattr, value, name)
 
 
 def family(cls: Class) -> Iterator[Class]:
@@ -958,18 +939,24 @@ def family(cls: Class) -> Iterator[Class]:
             yield from family(base)
 
 
+def inherited(cls: Class, name: str) -> tuple[Any, Any]:
+    """Return the class, of one and those that it is derived from, that has a name of its own, and what it stands for; None twice where none has."""
+    return next(
+        ((one, one.scope.names[name]) for one in family(cls) if name in one.scope.names), (None, None)
+    )
+
+
 def _class_attribute(run: ProgramRun, value: Class, name: str, node: ast.AST) -> Any:
     if value.real is not None and name in value.real.__members__:
         return value.real[name]
     if value.real is not None and name == "__members__":
         return dict(value.real.__members__)
-    for cls in family(value):
-        if name in cls.scope.names:
-            found = cls.scope.names[name]
-            if isinstance(found, Decorated) and found.kind != "property":
-                return _bound(run, found, value, cls, node)
-            is_open = cls.kind == "other" or isinstance(found, Decorated)
-            return Unknown(name=named(node), like=found) if is_open else found
+    owner, found = inherited(value, name)
+    if owner is not None:
+        if isinstance(found, Decorated) and found.kind != "property":
+            return _bound(run, found, value, owner, node)
+        is_open = owner.kind == "other" or isinstance(found, Decorated)
+        return Unknown(name=named(node), like=found) if is_open else found
     if name == "__name__":
         return value.name
     if value.kind == "model" and name in {"model_validate", "parse_obj"}:
@@ -1002,7 +989,7 @@ def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
         if type(held) is defaultdict and place not in held:
             run.changes(held)
         try:
-            return native(run, operator.getitem, source, place, line=getattr(node, "lineno", 0))
+            return native(run, operator.getitem, source, place)
         except ProgramException:
             if not run.supposing or type(held) not in CONTAINERS:
                 raise

@@ -5,32 +5,19 @@ A cost is the letters, elements and bits that it makes and looks at. Whole numbe
 
 from __future__ import annotations
 
-import base64
-import binascii
-import bisect
-import calendar
 import collections
-import copy
 import datetime as dt
 import decimal
 import enum
-import html
-import itertools
-import json
 import math
 import operator
 import re
-import statistics
-import string
-import textwrap
-import urllib.parse
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
+from pkgutil import resolve_name
 from types import NoneType
 from typing import Any, NamedTuple
-
-from pydantic import ValidationError
 
 from simulator.base.python_source import literal
 from simulator.environment.evidence.sketch import Kind
@@ -56,120 +43,55 @@ def zone(key: str) -> zoneinfo.ZoneInfo:
         raise TouchedError from error
 
 
-_BUILTINS = (
-    abs, ascii, bin, bool, bytes, callable, chr, complex, dict, divmod, enumerate, float, frozenset, hex, int, iter, len, list, oct, ord, pow,
-    range, repr, reversed, round, set, slice, sum, tuple, zip,
-)  # fmt: skip
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
-_MATH = {name: getattr(math, name) for name in dir(math) if not name.startswith("_")}
+
+def _located(paths: str) -> dict[str, Any]:
+    """Return what stands at some paths in Python's own modules."""
+    return {path: resolve_name(path) for path in _names(paths)}
+
+
+_MATH = {f"math.{name}": value for name, value in vars(math).items() if not name.startswith("_")}
 
 _FUNCTIONS: Mapping[str, Any] = {
-    **{f"builtins.{one.__name__}": one for one in _BUILTINS},
-    **{f"math.{name}": value for name, value in _MATH.items() if callable(value)},
-    **{
-        f"statistics.{one.__name__}": one
-        for one in (
-            statistics.mean, statistics.fmean, statistics.median, statistics.median_low, statistics.median_high, statistics.mode,
-            statistics.stdev, statistics.pstdev, statistics.variance, statistics.pvariance, statistics.geometric_mean,
-            statistics.harmonic_mean, statistics.multimode, statistics.quantiles,
-        )
-    },
-    **{
-        f"operator.{name}": getattr(operator, name)
-        for name in ("neg", "eq", "ne", "lt", "le", "gt", "ge", "not_")
-    },
-    "collections.Counter": collections.Counter,
-    "collections.OrderedDict": collections.OrderedDict,
-    "collections.deque": collections.deque,
-    "copy.copy": copy.copy,
-    "copy.deepcopy": copy.deepcopy,
-    "datetime.date": dt.date,
-    "datetime.date.fromisoformat": dt.date.fromisoformat,
-    "datetime.datetime": dt.datetime,
-    "datetime.datetime.combine": dt.datetime.combine,
-    "datetime.datetime.fromisoformat": dt.datetime.fromisoformat,
-    "datetime.datetime.strptime": dt.datetime.strptime,
-    "datetime.time": dt.time,
-    "datetime.timedelta": dt.timedelta,
-    "datetime.timezone": dt.timezone,
-    "zoneinfo.ZoneInfo": zone,
-    "calendar.isleap": calendar.isleap,
-    "calendar.monthrange": calendar.monthrange,
-    "decimal.Decimal": decimal.Decimal,
-    "ast.literal_eval": literal,
-    "builtins.dict.fromkeys": dict.fromkeys,
-    "builtins.str.maketrans": str.maketrans,
-    "bisect.bisect": bisect.bisect,
-    "bisect.bisect_left": bisect.bisect_left,
-    "bisect.bisect_right": bisect.bisect_right,
-    "html.escape": html.escape,
-    "html.unescape": html.unescape,
-    "base64.b64decode": base64.b64decode,
-    "base64.b64encode": base64.b64encode,
-    "binascii.hexlify": binascii.hexlify,
-    "itertools.accumulate": itertools.accumulate,
-    "itertools.chain": itertools.chain,
-    "itertools.chain.from_iterable": itertools.chain.from_iterable,
-    "itertools.combinations": itertools.combinations,
-    "itertools.count": itertools.count,
-    "itertools.cycle": itertools.cycle,
-    "itertools.islice": itertools.islice,
-    "itertools.permutations": itertools.permutations,
-    "itertools.product": itertools.product,
-    "itertools.repeat": itertools.repeat,
-    "itertools.zip_longest": itertools.zip_longest,
-    "itertools.pairwise": itertools.pairwise,
-    "json.dumps": json.dumps,
-    "json.loads": json.loads,
-    "string.capwords": string.capwords,
-    "textwrap.dedent": textwrap.dedent,
-    "urllib.parse.quote": urllib.parse.quote,
-    "urllib.parse.quote_plus": urllib.parse.quote_plus,
-    "urllib.parse.unquote": urllib.parse.unquote,
-    "urllib.parse.urlencode": urllib.parse.urlencode,
+    **{path: value for path, value in _MATH.items() if callable(value)},
+    **_located("""
+        builtins.abs builtins.ascii builtins.bin builtins.bool builtins.bytes builtins.callable builtins.chr builtins.complex builtins.dict builtins.divmod
+        builtins.enumerate builtins.float builtins.frozenset builtins.hex builtins.int builtins.iter builtins.len builtins.list builtins.oct builtins.ord
+        builtins.pow builtins.range builtins.repr builtins.reversed builtins.round builtins.set builtins.slice builtins.sum builtins.tuple builtins.zip
+        builtins.dict.fromkeys builtins.str.maketrans
+        statistics.mean statistics.fmean statistics.median statistics.median_low statistics.median_high statistics.mode statistics.stdev statistics.pstdev
+        statistics.variance statistics.pvariance statistics.geometric_mean statistics.harmonic_mean statistics.multimode statistics.quantiles
+        operator.neg operator.eq operator.ne operator.lt operator.le operator.gt operator.ge operator.not_
+        collections.Counter collections.OrderedDict collections.deque copy.copy copy.deepcopy decimal.Decimal calendar.isleap calendar.monthrange
+        datetime.date datetime.date.fromisoformat datetime.datetime datetime.datetime.combine datetime.datetime.fromisoformat datetime.datetime.strptime
+        datetime.time datetime.timedelta datetime.timezone bisect.bisect bisect.bisect_left bisect.bisect_right html.escape html.unescape
+        base64.b64decode base64.b64encode binascii.hexlify itertools.accumulate itertools.chain itertools.chain.from_iterable itertools.combinations
+        itertools.count itertools.cycle itertools.islice itertools.permutations itertools.product itertools.repeat itertools.zip_longest itertools.pairwise
+        json.dumps json.loads string.capwords textwrap.dedent urllib.parse.quote urllib.parse.quote_plus urllib.parse.unquote urllib.parse.urlencode
+    """),
+    "zoneinfo.ZoneInfo": zone, "ast.literal_eval": literal,
 }  # fmt: skip
 
-_ROUNDINGS = (
-    "ROUND_HALF_UP",
-    "ROUND_HALF_EVEN",
-    "ROUND_HALF_DOWN",
-    "ROUND_UP",
-    "ROUND_DOWN",
-    "ROUND_CEILING",
-    "ROUND_FLOOR",
-    "ROUND_05UP",
-)
 _RE_FLAGS = ("I", "IGNORECASE", "M", "MULTILINE", "S", "DOTALL", "X", "VERBOSE", "A", "ASCII", "U", "UNICODE")
 
 CONSTANTS: Mapping[str, Any] = {
-    **{f"math.{name}": value for name, value in _MATH.items() if not callable(value)},
-    **{
-        f"string.{name}": getattr(string, name)
-        for name in (
-            "ascii_letters",
-            "ascii_lowercase",
-            "ascii_uppercase",
-            "digits",
-            "hexdigits",
-            "punctuation",
-            "whitespace",
-        )
-    },
+    **{path: value for path, value in _MATH.items() if not callable(value)},
+    **_located("""
+        string.ascii_letters string.ascii_lowercase string.ascii_uppercase string.digits string.hexdigits string.punctuation string.whitespace
+        decimal.ROUND_HALF_UP decimal.ROUND_HALF_EVEN decimal.ROUND_HALF_DOWN decimal.ROUND_UP decimal.ROUND_DOWN decimal.ROUND_CEILING
+        decimal.ROUND_FLOOR decimal.ROUND_05UP datetime.UTC datetime.timezone.utc
+    """),
     **{f"re.{name}": int(getattr(re, name)) for name in _RE_FLAGS},
-    **{f"decimal.{name}": name for name in _ROUNDINGS},
-    "datetime.UTC": dt.UTC,
-    "datetime.timezone.utc": dt.UTC,
-    "calendar.month_name": tuple(calendar.month_name),
-    "calendar.day_name": tuple(calendar.day_name),
-    "typing.TYPE_CHECKING": False,
-    "sys.maxsize": Unknown("integer", "sys.maxsize", sure=True),
-}
-
-EXCEPTIONS: Mapping[str, type[Exception]] = {
-    "re.error": re.error, "json.JSONDecodeError": json.JSONDecodeError, "json.decoder.JSONDecodeError": json.JSONDecodeError,
-    "decimal.InvalidOperation": decimal.InvalidOperation, "statistics.StatisticsError": statistics.StatisticsError,
-    "binascii.Error": binascii.Error, "pydantic.ValidationError": ValidationError, "pydantic_core.ValidationError": ValidationError,
+    **{path: tuple(names) for path, names in _located("calendar.month_name calendar.day_name").items()},
+    "typing.TYPE_CHECKING": False, "sys.maxsize": Unknown("integer", "sys.maxsize", sure=True),
 }  # fmt: skip
+
+EXCEPTIONS: Mapping[str, type[Exception]] = _located("""
+    re.error json.JSONDecodeError json.decoder.JSONDecodeError decimal.InvalidOperation statistics.StatisticsError binascii.Error
+    pydantic.ValidationError pydantic_core.ValidationError
+""")
 """Exceptions that functions of Python's own modules, and pydantic's models, raise for known values."""
 
 GATHERING = frozenset({
@@ -215,10 +137,6 @@ CLOCK: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("datetime.datetime.utcnow", "datetime.datetime.today"), _now),
 }  # fmt: skip
 """Of `RETURNED`, what gives the time by the session's clock."""
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 _OF_TEXTS = """capitalize center count endswith find index isalnum isalpha isascii isdigit islower isspace istitle isupper join ljust

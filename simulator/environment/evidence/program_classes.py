@@ -26,9 +26,9 @@ from simulator.environment.evidence.unknown_values import (
     DefaultFactory,
     External,
     NameScope,
-    ProgramException,
     TouchedError,
     Unknown,
+    failing,
     touch,
 )
 
@@ -278,11 +278,6 @@ LIMITS = frozenset({
 """The options of a field that limit its value."""
 
 
-def refused() -> ProgramException:
-    """Return what pydantic raises for a value that it does not take."""
-    return ProgramException(ValidationError, (Unknown("string", "the error", sure=True),))
-
-
 def kinds_of(annotation: ast.expr | None) -> list[ast.expr]:
     """Return the kinds of an annotation: the members of a union, or itself; of a text, those of what it says.
 
@@ -360,7 +355,7 @@ def _generic(run: ProgramRun, name: str, inner: ast.expr, value: Any, scope: Nam
         every = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         stated = [getattr(one, "value", ...) for one in every]
         if isinstance(value, str) and all(type(one) is str and one != value for one in stated):
-            raise refused()
+            raise failing(ValidationError)
         is_stated = any(type(one) is type(value) and one == value for one in stated)
         return _sure(type(value) in SCALARS and is_stated, value)
     if name in {"list", "List"}:
@@ -384,7 +379,7 @@ def _named(run: ProgramRun, name: str, found: Any, value: Any, make: Maker) -> A
         try:
             return _ADAPTERS[path].validate_python(value)
         except ValidationError as error:
-            raise refused() from error
+            raise failing(ValidationError) from error
     if found is not None and not name.istitle():
         raise TouchedError
     if name == "Any":

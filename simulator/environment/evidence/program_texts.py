@@ -47,7 +47,7 @@ _REPEATED_MOST = re.compile(r"\{(\d{4,}|\d*,\d{4,})")
 SEARCHING = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
 
 
-def compiled(run: ProgramRun, text: Any, flags: Any, line: int) -> CompiledPattern:
+def compiled(run: ProgramRun, text: Any, flags: Any) -> CompiledPattern:
     """Return a regular expression.
 
     Raises:
@@ -63,7 +63,7 @@ def compiled(run: ProgramRun, text: Any, flags: Any, line: int) -> CompiledPatte
         or _REPEATED_MOST.search(text)
     ):
         raise TouchedError
-    native(run, _checked, text, int(flags), line=line)
+    native(run, _checked, text, int(flags))
     try:
         check_repetitions(text)
     except ValueError as error:
@@ -196,7 +196,7 @@ def _timed(run: ProgramRun, work: Callable[[], Any]) -> Any:
 
 
 def match_method(
-    run: ProgramRun, match: Match, name: str, args: Sequence[Any], keywords: Mapping[str, Any], line: int
+    run: ProgramRun, match: Match, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Any:
     """Return what a method of a match gives.
 
@@ -205,7 +205,7 @@ def match_method(
     """
     if not run.knows(*args, *keywords.values()):
         raise TouchedError
-    return native(run, getattr(match.found, name), *args, line=line, **keywords)
+    return native(run, getattr(match.found, name), *args, **keywords)
 
 
 # ---------------------------------------------------------------- texts that are filled in
@@ -222,7 +222,7 @@ def formatted(
     Raises:
         TouchedError: It is written in a way that is not followed.
     """
-    line, numbers = getattr(node, "lineno", 0), itertools.count()
+    numbers = itertools.count()
     given: dict[int | str, Any] = dict(enumerate(args)) | dict(keywords)
     numbered = set[bool]()
 
@@ -236,9 +236,7 @@ def formatted(
         if first not in given:
             message = f"Replacement index {first} out of range for positional args tuple"
             is_name = isinstance(first, str)
-            raise ProgramException(
-                KeyError if is_name else IndexError, (first if is_name else message,), line
-            )
+            raise ProgramException(KeyError if is_name else IndexError, (first if is_name else message,))
         value = given[first]
         for is_attribute, name in rest:
             value = attribute(run, value, name, node) if is_attribute else item(run, value, name, node)
@@ -248,12 +246,12 @@ def formatted(
         if levels < 0:
             raise TouchedError
         made: list[Any] = []
-        for literal, field, spec, conversion in native(run, list, string.Formatter().parse(part), line=line):
+        for literal, field, spec, conversion in native(run, list, string.Formatter().parse(part)):
             made.append(literal)
             if field is not None:
                 if conversion not in _CONVERSIONS:
                     raise TouchedError
-                value = native(run, value_of, field, line=line)
+                value = native(run, value_of, field)
                 inner = filled(spec, levels - 1) if spec else ""
                 made.append(as_text(run, value, inner, _CONVERSIONS[conversion], node))
         return joined(run, made)

@@ -6,7 +6,7 @@ import ast
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -89,6 +89,9 @@ def _attempted(
 ) -> None:
     try:
         work(run, statement, scope)
+    except ProgramException as raised:
+        raised.line = raised.line or statement.lineno
+        raise
     except TouchedError:
         run.may_raise(statement)
         run.forget([statement], scope)
@@ -121,7 +124,7 @@ def _ann_assign(run: ProgramRun, node: ast.AnnAssign, scope: NameScope) -> None:
 def _aug_assign(run: ProgramRun, node: ast.AugAssign, scope: NameScope) -> None:
     target = node.target
     if isinstance(target, ast.Name):
-        before = load(run, target.id, scope, target)
+        before = load(run, target.id, scope)
         store(scope, target.id, _added(run, node, before, evaluate(run, node.value, scope)))
     elif isinstance(target, ast.Subscript):
         held, place = evaluate(run, target.value, scope), evaluate(run, target.slice, scope)
@@ -333,7 +336,7 @@ def _try_handlers(run: ProgramRun, node: ast.Try, scope: NameScope) -> None:
     try:
         if node.handlers and not run.loading and not run.tested(True, "", f"{named(node.body[0])} fails"):
             run.forget(node.body, scope)
-            raise ProgramException(None, line=node.lineno)  # noqa: TRY301 - what the program would raise is handled as all else that it raises
+            raise ProgramException(None)  # noqa: TRY301 - what the program would raise is handled as all else that it raises
         execute(run, node.body, scope)
     except ProgramException as raised:
         del run.attempts[depth:]
@@ -440,7 +443,7 @@ def _assert(run: ProgramRun, node: ast.Assert, scope: NameScope) -> None:
 def _delete(run: ProgramRun, node: ast.Delete, scope: NameScope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
-            load(run, target.id, scope, target)
+            load(run, target.id, scope)
             place = scope.outer.get(target.id, scope)
             place.bind(target.id, None)
             place.names.pop(target.id)
@@ -453,7 +456,7 @@ def _delete(run: ProgramRun, node: ast.Delete, scope: NameScope) -> None:
 def _delete_item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> None:
     run.changes(held)
     if type(held) in CONTAINERS and hasattr(held, "__delitem__") and run.holds(held) and run.knows(place):
-        native(run, operator.delitem, held, place, line=getattr(node, "lineno", 0))
+        native(run, operator.delitem, held, place)
         return
     run.lose_all([held])
     run.may_raise(node)
@@ -586,7 +589,8 @@ def matches(run: ProgramRun, pattern: ast.pattern, value: Any, scope: NameScope)
                 store(scope, name, value)
             return so
         case ast.MatchOr(patterns=patterns):
-            return _any_of(run, patterns, value, scope)
+            found = (matches(run, one, value, scope) for one in patterns)
+            return next((so for so in found if so is not False), False)
         case ast.MatchValue(value=expected):
             wanted = evaluate(run, expected, scope)
             return bool(value == wanted) if run.knows(value, wanted) else None
@@ -603,20 +607,9 @@ def matches(run: ProgramRun, pattern: ast.pattern, value: Any, scope: NameScope)
     return None
 
 
-def _any_of(run: ProgramRun, patterns: Sequence[ast.pattern], value: Any, scope: NameScope) -> bool | None:
-    for one in patterns:
-        so = matches(run, one, value, scope)
-        if so is not False:
-            return so
-    return False
-
-
-def _all_of(run: ProgramRun, pairs: Sequence[tuple[ast.pattern, Any]], scope: NameScope) -> bool | None:
-    for pattern, value in pairs:
-        so = matches(run, pattern, value, scope)
-        if not so:
-            return so
-    return True
+def _all_of(run: ProgramRun, pairs: Iterable[tuple[ast.pattern, Any]], scope: NameScope) -> bool | None:
+    found = (matches(run, pattern, value, scope) for pattern, value in pairs)
+    return next((so for so in found if not so), True)
 
 
 def _sequence(run: ProgramRun, patterns: Sequence[ast.pattern], value: Any, scope: NameScope) -> bool | None:
@@ -630,7 +623,7 @@ def _sequence(run: ProgramRun, patterns: Sequence[ast.pattern], value: Any, scop
         return None
     if len(value) != len(patterns):
         return False
-    return _all_of(run, list(zip(patterns, value, strict=True)), scope)
+    return _all_of(run, zip(patterns, value, strict=True), scope)
 
 
 def _mapping(

@@ -277,6 +277,7 @@ class _Reader:
                 handled=run.handled,
             )
         except ProgramException as raised:
+            raised.line = raised.line or getattr(self._way[-1], "lineno", 0)
             outcome = _of_raised(run, raised)
         except (TouchedError, TooMuchError) as error:
             if isinstance(error, TooMuchError) and not plan.stops:

@@ -362,6 +362,11 @@ class ProgramException(Exception):  # noqa: N818 - it is no error of ours: the p
         return unknown
 
 
+def failing(kind: type[Exception]) -> ProgramException:
+    """Return an exception with a text that is not known."""
+    return ProgramException(kind, (Unknown("string", "the error", sure=True),))
+
+
 class ThawError(Exception):
     """The program changes a value that several runs share: it runs again on a copy."""
 
