@@ -51,9 +51,8 @@ from simulator.environment.drafts.session_knowledge import (
 )
 from simulator.environment.drafts.sketch_filling import Filler, lost
 from simulator.environment.drafts.table_rows import Rows, found_rows
-from simulator.environment.evidence.lasting_changes import may_write, states
 from simulator.environment.evidence.program_run import NO_CHANCES, Chances
-from simulator.environment.evidence.programs import find, load, takes_rows
+from simulator.environment.evidence.programs import find, load, may_write, states, takes_rows
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
 from simulator.environment.evidence.value_sketches import alike, fits, shape_of
 from simulator.environment.recordings.recorded_calls import ObservedCall

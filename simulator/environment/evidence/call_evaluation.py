@@ -23,6 +23,8 @@ from simulator.environment.evidence import (
 )
 from simulator.environment.evidence.code_names import all_parameters, names_of
 from simulator.environment.evidence.expression_evaluation import (
+    CALLS,
+    EVALUATORS,
     ONLY,
     as_text,
     attribute,
@@ -37,8 +39,6 @@ from simulator.environment.evidence.expression_evaluation import (
     operate,
     ordered,
     pay,
-    teach,
-    teach_calls,
     truth_of,
 )
 from simulator.environment.evidence.program_classes import in_json, keeps_limits, validated
@@ -163,12 +163,9 @@ def _arguments(run: ProgramRun, node: ast.Call, scope: NameScope) -> tuple[list[
     keywords: dict[str, Any] = {}
     whole = True
     for one in node.args:
-        if not isinstance(one, ast.Starred):
-            args.append(evaluate(run, one, scope))
-            continue
-        value = evaluate(run, one.value, scope)
+        value = evaluate(run, one.value if isinstance(one, ast.Starred) else one, scope)
         try:
-            args.extend(iterate(run, value))
+            args.extend(iterate(run, value) if isinstance(one, ast.Starred) else [value])
         except TouchedError:
             args.append(value)
             whole = False
@@ -179,7 +176,7 @@ def _arguments(run: ProgramRun, node: ast.Call, scope: NameScope) -> tuple[list[
         elif type(value) in MAPPINGS and run.holds(value) and all(type(key) is str for key in value):
             keywords.update(value)
         else:
-            keywords[" rest"] = value
+            args.append(value)
             whole = False
     return args, keywords, whole
 
@@ -194,12 +191,6 @@ def call(
     if isinstance(callee, type) and issubclass(callee, BaseException):
         return ProgramException(callee, tuple(args), written=True)
     return _unread(run, callee, args, keywords, node, scope)
-
-
-def _with_more(
-    run: ProgramRun, callee: Partial, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope
-) -> Any:
-    return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
 
 
 def _remembered(
@@ -411,7 +402,7 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
             _check_limits(run, cls, name, value, node)
         made.fields[name] = value
         if special:
-            made.fields[name] = Unknown(_kind_of(annotation), name, like=value)
+            made.fields[name] = Unknown(kind_of_annotation(annotation), name, like=value)
     if begins:
         call(run, attribute(run, made, "__post_init__", node), (), {}, node, cls.scope)
     return made
@@ -444,20 +435,15 @@ def made_default(run: ProgramRun, default: Any, node: ast.AST) -> Any:
     return default
 
 
-def _kind_of(annotation: ast.expr) -> Kind:
-    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
-    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
-    return _ANNOTATED.get(name, "")
-
-
 def kind_of_annotation(annotation: ast.expr | None) -> Kind:
     """Return the JSON type that an annotation names; empty where it names none, or several."""
-    return "" if annotation is None else _kind_of(annotation)
+    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return _ANNOTATED.get(getattr(inner, "id", getattr(inner, "attr", "")), "")
 
 
 def _coerced(run: ProgramRun, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
     """Return what pydantic makes of a value for a field."""
-    kind = _kind_of(annotation)
+    kind = kind_of_annotation(annotation)
     if isinstance(value, Unknown):
         if value.sure and value.kind == kind:
             return value
@@ -701,7 +687,7 @@ def _external(
         return None
     if dice.dice_named(path):
         return dice.drawn(run, path, args, keywords, node)
-    function = native_functions.function(path)
+    function = native_functions.FUNCTIONS.get(path)
     if function is None:
         return _unread(run, callee, args, keywords, node, scope)
     return _of_python(run, path, function, args, keywords, node)
@@ -824,7 +810,7 @@ def _keyed(
     Raises:
         TouchedError: That is not known.
     """
-    found, key = list(value if type(value) in {set, frozenset} else iterate(run, value)), keywords.get("key")
+    found, key = list(value if run.holds(value) else iterate(run, value)), keywords.get("key")
     keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
     if not run.knows(keys, keywords.get("reverse")):
         raise TouchedError
@@ -843,7 +829,7 @@ def _sorted(run: ProgramRun, value: Any, keywords: Keywords, node: ast.AST, scop
 def _ordering(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
     def ordering(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Any:
         try:
-            return work(run, args[0] if len(args) == 1 else args, keywords, node, scope)
+            return work(run, args[0] if len(args) == 1 or work is _sorted else args, keywords, node, scope)
         except TouchedError:
             return _of_unknown(run, f"builtins.{name}", args, keywords, node)
 
@@ -995,7 +981,7 @@ def _dumped(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: N
     if run.knows(*plain, *keywords.values()):
         pay(run, native_functions.of_call("dumps", tuple(plain), keywords))
         ordered(run, *plain)
-        work = native_functions.function("json.dumps")
+        work = native_functions.FUNCTIONS.get("json.dumps")
         if work is not None:
             return native(run, work, *plain, **keywords)
     run.may_raise(node)
@@ -1010,19 +996,11 @@ def _as_dict(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, s
 
 def _written(most: int) -> Callable[..., Any]:
     def written(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, _: NameScope) -> Any:
-        if not 1 <= len(args) <= most or keywords or isinstance(args[0], ClassInstance):
+        if len(args) > most or keywords or isinstance(next(iter(args), None), ClassInstance):
             raise TouchedError
-        return as_text(run, args[0], args[1] if len(args) > 1 else "", -1, node)
+        return as_text(run, args[0], args[1] if len(args) > 1 else "", -1, node) if args else ""
 
     return written
-
-
-def _partial(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
-    return Partial(args[0], tuple(args[1:]), keywords) if args else Unknown()
-
-
-def _wraps(_: ProgramRun, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.AST, _____: NameScope) -> Any:
-    return Func(_IDENTITY, NameScope({}, ""), {})
 
 
 def _cache(_: ProgramRun, args: Args, keywords: Keywords, __: ast.AST, ___: NameScope) -> Any:
@@ -1159,7 +1137,7 @@ def _raise_again(raised: ProgramException) -> None:
 
 
 _CALLED: Mapping[type, Callable[..., Any]] = {
-    Func: call_function, Class: _instance, Bound: _method, External: _external, Partial: _with_more, Cached: _remembered,
+    Func: call_function, Class: _instance, Bound: _method, External: _external, Partial: lambda run, callee, args, keywords, *more: call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, *more), Cached: _remembered,
 }  # fmt: skip
 
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
@@ -1173,8 +1151,8 @@ _SPECIAL: Mapping[str, Callable[..., Any]] = {
     "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
     "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
-    "builtins.str": _written(1), "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
-    "functools.partial": _partial, "asyncio.run": _loop_run, "asyncio.loop.run_until_complete": _loop_run, "asyncio.to_thread": _in_thread(0),
+    "builtins.str": _written(1), "functools.wraps": lambda *_: Func(_IDENTITY, NameScope({}, ""), {}), "functools.lru_cache": _cache, "functools.cache": _cache,
+    "functools.partial": lambda _, args, keywords, *__: Partial(args[0], tuple(args[1:]), keywords) if args else Unknown(), "asyncio.run": _loop_run, "asyncio.loop.run_until_complete": _loop_run, "asyncio.to_thread": _in_thread(0),
     "asyncio.loop.run_in_executor": _in_thread(1), f"{native_functions.POOL}.submit": _in_thread(0),
     **dict.fromkeys(("asyncio.get_event_loop", "asyncio.get_running_loop", "asyncio.new_event_loop"), lambda *_: External("asyncio.loop")),
     **dict.fromkeys(
@@ -1182,5 +1160,5 @@ _SPECIAL: Mapping[str, Callable[..., Any]] = {
     ),
 }  # fmt: skip
 
-teach(ast.Call, _call)
-teach_calls(call)
+EVALUATORS[ast.Call] = _call
+CALLS.append(call)

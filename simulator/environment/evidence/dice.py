@@ -30,10 +30,8 @@ def dice_named(path: str) -> str:
 def drawn(run: ProgramRun, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
     """Return what a function gives that draws by chance: not known, with all that the code states of it."""
     name = dice_named(path)
-    if name in {"Random", "SystemRandom"}:
-        return External("numpy.random" if path.startswith("numpy.") else "random")
-    if name == "seed":
-        return None
+    if name in {"Random", "SystemRandom", "seed"}:
+        return None if name == "seed" else External("numpy.random" if path.startswith("numpy.") else "random")
     if run.knows(*args, *keywords.values()):
         values = [*args, *keywords.values()] if keywords.keys() <= {"k"} else []
         if name == "shuffle" and len(values) == 1 and type(values[0]) is list:

@@ -63,7 +63,7 @@ def evaluate(run: ProgramRun, node: ast.expr, scope: NameScope) -> Any:
         TooMuchError: It takes more than the budget holds.
     """
     run.budget.spend()
-    found = _EVALUATORS.get(type(node))
+    found = EVALUATORS.get(type(node))
     if found is None:
         raise TooMuchError
     try:
@@ -208,14 +208,6 @@ def truth_of(run: ProgramRun, value: Any) -> bool | None:
     return True if isinstance(value, (Func, Class, Context, Bound, Match, CompiledPattern)) else None
 
 
-def _constant(_: ProgramRun, node: ast.Constant, __: NameScope) -> Any:
-    return node.value
-
-
-def _name(run: ProgramRun, node: ast.Name, scope: NameScope) -> Any:
-    return load(run, node.id, scope)
-
-
 _OF_MODULES = frozenset(
     {"__name__", "__file__", "__builtins__", "__doc__", "__spec__", "__package__", "__loader__", "__cached__"}
 )
@@ -304,7 +296,7 @@ def _named_expr(run: ProgramRun, node: ast.NamedExpr, scope: NameScope) -> Any:
     place = scope
     while place.bound is COMPREHENSION and place.parent is not None:
         place = place.parent
-    store(place, _identifier(node.target), value)
+    store(place, node.target.id, value)
     return value
 
 
@@ -313,10 +305,6 @@ ONLY = " only"
 
 COMPREHENSION: frozenset[str] = frozenset({" comprehension"})
 """Marks the scope of a comprehension, which `:=` passes over."""
-
-
-def _identifier(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def store(scope: NameScope, name: str, value: Any) -> None:
@@ -429,10 +417,6 @@ def _unary_op(run: ProgramRun, node: ast.UnaryOp, scope: NameScope) -> Any:
     return native(run, work, value)
 
 
-def _lambda(run: ProgramRun, node: ast.Lambda, scope: NameScope) -> Any:
-    return Func(node, scope, defaults_of(run, node.args, scope))
-
-
 def defaults_of(run: ProgramRun, arguments: ast.arguments, scope: NameScope) -> dict[str, Any]:
     """Return the values of a function's parameters that have one."""
     plain = [*arguments.posonlyargs, *arguments.args]
@@ -445,10 +429,6 @@ def defaults_of(run: ProgramRun, arguments: ast.arguments, scope: NameScope) -> 
         ),
     ]
     return {one.arg: evaluate(run, value, scope) for one, value in pairs}
-
-
-def _if_exp(run: ProgramRun, node: ast.IfExp, scope: NameScope) -> Any:
-    return evaluate(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
 
 
 def _dict(run: ProgramRun, node: ast.Dict, scope: NameScope) -> Any:
@@ -519,11 +499,6 @@ def _set(run: ProgramRun, node: ast.Set, scope: NameScope) -> Any:
     return native(run, set, found)
 
 
-def inner_scope(scope: NameScope) -> NameScope:
-    """Return the scope of a comprehension."""
-    return NameScope({}, scope.module, scope, COMPREHENSION)
-
-
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -535,7 +510,7 @@ def _element(run: ProgramRun, node: Comprehension, inner: NameScope) -> Any:
 
 def _comprehension(run: ProgramRun, node: Comprehension, scope: NameScope) -> Any:
     first = evaluate(run, node.generators[0].iter, scope)
-    inner = inner_scope(scope)
+    inner = NameScope({}, scope.module, scope, COMPREHENSION)
     if isinstance(node, ast.GeneratorExp):
         if isinstance(first, Unknown):
             return _unknown_elements(run, node, inner)
@@ -545,11 +520,11 @@ def _comprehension(run: ProgramRun, node: Comprehension, scope: NameScope) -> An
         with run.without_forks():
             found = list(_generated(run, node.generators, first, inner, lambda: _element(run, node, inner)))
     except TouchedError:
-        return _unknown_elements(run, node, inner_scope(scope))
+        return _unknown_elements(run, node, NameScope({}, scope.module, scope, COMPREHENSION))
     if isinstance(node, ast.ListComp):
         return found
     if not run.knows(*(one[0] for one in found) if isinstance(node, ast.DictComp) else found):
-        return _unknown_elements(run, node, inner_scope(scope))
+        return _unknown_elements(run, node, NameScope({}, scope.module, scope, COMPREHENSION))
     return native(run, dict if isinstance(node, ast.DictComp) else set, found)
 
 
@@ -753,7 +728,7 @@ def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | Non
     if isinstance(held, Lazy):
         if type(held.source) is not type({}.keys()) or not run.fresh(held):
             raise TouchedError
-        return one in held.source if run.knows(one) else None
+        return bool(native(run, held.source.__contains__, one)) if run.knows(one) else None
     if type(held) in MAPPINGS and run.holds(held) and run.knows(one):
         return bool(native(run, held.__contains__, one))
     if run.knows(held, one):
@@ -764,10 +739,6 @@ def _contains(run: ProgramRun, held: Any, one: Any, node: ast.AST) -> bool | Non
     if type(held) not in CONTAINERS:
         run.may_raise(node)
     return None
-
-
-def _joined_str(run: ProgramRun, node: ast.JoinedStr, scope: NameScope) -> Any:
-    return joined(run, [evaluate(run, one, scope) for one in node.values])
 
 
 def _formatted(run: ProgramRun, node: ast.FormattedValue, scope: NameScope) -> Any:
@@ -804,10 +775,6 @@ def as_text(run: ProgramRun, value: Any, spec: Any, conversion: int, node: ast.A
 def _is_own_format(value: Any, spec: str) -> bool:
     """Return whether a value is formatted with nothing that the process has: a date's form may ask for its time zone."""
     return not isinstance(value, (dt.date, dt.time)) or native_functions.is_date_form(spec)
-
-
-def _attribute(run: ProgramRun, node: ast.Attribute, scope: NameScope) -> Any:
-    return attribute(run, evaluate(run, node.value, scope), node.attr, node)
 
 
 def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
@@ -895,16 +862,11 @@ def _bound(run: ProgramRun, found: Func | Decorated, value: Any, cls: Class, nod
             value if isinstance(value, Class) else value.cls if isinstance(value, ClassInstance) else cls
         )
     method = Func(function.node, function.scope, function.defaults, receiver, bound=True, cls=cls)
-    return _calling[0](run, method, [], {}, node, function.scope) if kind == "property" else method
+    return CALLS[0](run, method, [], {}, node, function.scope) if kind == "property" else method
 
 
-_calling: list[Callable[..., Any]] = []
+CALLS: list[Callable[..., Any]] = []
 """How a call is evaluated; the module that knows it builds on this one."""
-
-
-def teach_calls(work: Callable[..., Any]) -> None:
-    """Say how a call is evaluated."""
-    _calling[:] = [work]
 
 
 def _super_attribute(run: ProgramRun, value: Super, name: str, node: ast.AST) -> Any:
@@ -967,7 +929,8 @@ def _class_attribute(run: ProgramRun, value: Class, name: str, node: ast.AST) ->
 
 def _kept_attribute(_: ProgramRun, value: CompiledPattern | Match, name: str, __: ast.AST) -> Any:
     if name not in value.methods:
-        value.spoil()
+        if isinstance(value, Match):  # something else is done with it
+            value.methods = frozenset()
         raise TouchedError
     return Bound(value, name)
 
@@ -978,15 +941,11 @@ _ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _subscript(run: ProgramRun, node: ast.Subscript, scope: NameScope) -> Any:
-    return item(run, evaluate(run, node.value, scope), evaluate(run, node.slice, scope), node)
-
-
 def item(run: ProgramRun, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
     source = _with_places(run, held, place) if run.knows(place) else None
     if source is not None:
-        if type(held) is defaultdict and place not in held:
+        if type(held) is defaultdict and not native(run, held.__contains__, place):
             run.changes(held)
         try:
             return native(run, operator.getitem, source, place)
@@ -1034,10 +993,6 @@ def _slice(run: ProgramRun, node: ast.Slice, scope: NameScope) -> Any:
     return slice(*parts)
 
 
-def _await(run: ProgramRun, node: ast.Await, scope: NameScope) -> Any:
-    return awaited(run, evaluate(run, node.value, scope), node)
-
-
 def awaited(run: ProgramRun, value: Any, node: ast.AST) -> Any:
     """Return what waiting for a value gives."""
     if isinstance(value, Awaitable):
@@ -1050,15 +1005,16 @@ def awaited(run: ProgramRun, value: Any, node: ast.AST) -> Any:
     raise TouchedError
 
 
-_EVALUATORS: dict[type[ast.expr], Evaluator] = {
-    ast.Constant: _constant, ast.Name: _name, ast.BoolOp: _bool_op, ast.NamedExpr: _named_expr, ast.BinOp: _bin_op,
-    ast.UnaryOp: _unary_op, ast.Lambda: _lambda, ast.IfExp: _if_exp, ast.Dict: _dict, ast.Set: _set, ast.List: _list,
+EVALUATORS: dict[type[ast.expr], Evaluator] = {
+    ast.Constant: lambda _, node, __: node.value, ast.Name: lambda run, node, scope: load(run, node.id, scope),
+    ast.Lambda: lambda run, node, scope: Func(node, scope, defaults_of(run, node.args, scope)),
+    ast.IfExp: lambda run, node, scope: evaluate(run, node.body if truth(run, node.test, scope) else node.orelse, scope),
+    ast.JoinedStr: lambda run, node, scope: joined(run, [evaluate(run, one, scope) for one in node.values]),
+    ast.Attribute: lambda run, node, scope: attribute(run, evaluate(run, node.value, scope), node.attr, node),
+    ast.Subscript: lambda run, node, scope: item(run, evaluate(run, node.value, scope), evaluate(run, node.slice, scope), node),
+    ast.Await: lambda run, node, scope: awaited(run, evaluate(run, node.value, scope), node),
+    ast.BoolOp: _bool_op, ast.NamedExpr: _named_expr, ast.BinOp: _bin_op, ast.UnaryOp: _unary_op, ast.Dict: _dict, ast.Set: _set, ast.List: _list,
     ast.Tuple: _tuple, ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension, ast.Compare: _compare, ast.JoinedStr: _joined_str, ast.FormattedValue: _formatted,
-    ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Await: _await,
+    ast.DictComp: _comprehension, ast.Compare: _compare, ast.FormattedValue: _formatted, ast.Slice: _slice,
 }  # fmt: skip
-
-
-def teach(kind: type[ast.expr], evaluator: Evaluator) -> None:
-    """Add how a kind of expression is evaluated, of a module that builds on this one."""
-    _EVALUATORS[kind] = evaluator
+"""How a kind of expression is evaluated; the module that knows calls builds on this one, and adds them."""

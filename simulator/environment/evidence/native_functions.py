@@ -54,7 +54,7 @@ def _located(paths: str) -> dict[str, Any]:
 
 _MATH = {f"math.{name}": value for name, value in vars(math).items() if not name.startswith("_")}
 
-_FUNCTIONS: Mapping[str, Any] = {
+FUNCTIONS: Mapping[str, Any] = {
     **{path: value for path, value in _MATH.items() if callable(value)},
     **_located("""
         builtins.abs builtins.ascii builtins.bin builtins.bool builtins.bytes builtins.callable builtins.chr builtins.complex builtins.dict builtins.divmod
@@ -210,12 +210,6 @@ CHANGING = frozenset({
 })  # fmt: skip
 
 
-def function(path: str) -> Callable[..., Any] | None:
-    """Return the function of Python that a path names, if it may be used."""
-    found: Callable[..., Any] | None = _FUNCTIONS.get(path)
-    return found
-
-
 def has_method(value: Any, name: str) -> bool:
     """Return whether a known value has a method that may be used."""
     kind = _kind_of(value, name)
@@ -275,9 +269,8 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-def is_decorator(value: Any) -> bool:
-    """Return whether a value that is not read is a decorator whose work is known."""
-    return getattr(value, "path", "") in {"functools.cache", "functools.lru_cache", "functools.wraps"}
+DECORATORS = frozenset({"functools.cache", "functools.lru_cache", "functools.wraps"})
+"""The decorators that are not read and whose work is known."""
 
 
 # ---------------------------------------------------------------- what they cost

@@ -99,10 +99,6 @@ def _attempted(
             raise
 
 
-def _expression(run: ProgramRun, node: ast.Expr, scope: NameScope) -> None:
-    evaluate(run, node.value, scope)
-
-
 def _assign(run: ProgramRun, node: ast.Assign, scope: NameScope) -> None:
     value = evaluate(run, node.value, scope)
     for target in node.targets:
@@ -175,10 +171,6 @@ def _reported(value: Any) -> Any:
         else one
         for key, one in value.items()
     }
-
-
-def _if(run: ProgramRun, node: ast.If, scope: NameScope) -> None:
-    execute(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
 
 
 def _for(run: ProgramRun, node: ast.For, scope: NameScope) -> None:
@@ -477,7 +469,10 @@ def _decorated(run: ProgramRun, decorator: ast.expr, made: Any, scope: NameScope
             value = evaluate(run, decorator, scope)
             if isinstance(value, External) and value.path in _DECORATORS and isinstance(made, Func):
                 return Decorated(value.path.rpartition(".")[2], made)
-            if isinstance(value, (External, Unknown)) and not native_functions.is_decorator(value):
+            if (
+                isinstance(value, (External, Unknown))
+                and getattr(value, "path", "") not in native_functions.DECORATORS
+            ):
                 return Unknown(name=named(decorator), like=made)
             return call(run, value, [made], {}, decorator, scope)
         except (ProgramException, TouchedError):
@@ -549,10 +544,6 @@ def _match(run: ProgramRun, node: ast.Match, scope: NameScope) -> None:
             return
 
 
-def _nothing(_: ProgramRun, __: ast.stmt, ___: NameScope) -> None:
-    return
-
-
 def _break(_: ProgramRun, __: ast.Break, ___: NameScope) -> None:
     raise BreakSignal
 
@@ -562,11 +553,11 @@ def _continue(_: ProgramRun, __: ast.Continue, ___: NameScope) -> None:
 
 
 _WORK: dict[type[ast.stmt], Callable[[ProgramRun, Any, NameScope], None]] = {
-    ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _ann_assign, ast.AugAssign: _aug_assign, ast.Return: _return,
-    ast.If: _if, ast.For: _for, ast.AsyncFor: _async_for, ast.While: _while, ast.With: _with, ast.AsyncWith: _with, ast.Try: _try, ast.Raise: _raise,
+    ast.Expr: lambda run, node, scope: evaluate(run, node.value, scope), ast.Assign: _assign, ast.AnnAssign: _ann_assign, ast.AugAssign: _aug_assign, ast.Return: _return,
+    ast.If: lambda run, node, scope: execute(run, node.body if truth(run, node.test, scope) else node.orelse, scope), ast.For: _for, ast.AsyncFor: _async_for, ast.While: _while, ast.With: _with, ast.AsyncWith: _with, ast.Try: _try, ast.Raise: _raise,
     ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: class_statement,
-    ast.Import: _import, ast.ImportFrom: _import_from, ast.Match: _match, ast.Pass: _nothing, ast.Global: _nothing,
-    ast.Nonlocal: _nothing, ast.Break: _break, ast.Continue: _continue,
+    ast.Import: _import, ast.ImportFrom: _import_from, ast.Match: _match, ast.Pass: lambda *_: None, ast.Global: lambda *_: None,
+    ast.Nonlocal: lambda *_: None, ast.Break: _break, ast.Continue: _continue,
 }  # fmt: skip
 
 

@@ -265,9 +265,6 @@ class CompiledPattern:
         {"search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn"}
     )
 
-    def spoil(self) -> None:
-        """Go on: what else it has changes nothing."""
-
 
 @dataclass(eq=False, slots=True)
 class Match:
@@ -275,10 +272,6 @@ class Match:
 
     found: Any
     methods: frozenset[str] = frozenset({"group", "groups", "groupdict", "start", "end", "span"})
-
-    def spoil(self) -> None:
-        """Forget the object: something else is done with it."""
-        self.methods = frozenset()
 
 
 @dataclass(eq=False, slots=True)
@@ -392,15 +385,13 @@ _LED_TO: Mapping[type, Callable[[Any], Iterable[Any]]] = {
 }  # fmt: skip
 
 
-def _nothing(_: Any) -> Iterable[Any]:
-    return ()
-
-
 def inside(value: Any) -> Iterable[Any]:
     """Return the values that a container, or an object, holds itself."""
-    return _INSIDE.get(type(value), _nothing)(value)
+    work = _INSIDE.get(type(value))
+    return () if work is None else work(value)
 
 
 def led_to(value: Any) -> Iterable[Any]:
     """Return the values to which a value leads without code of the program."""
-    return _LED_TO.get(type(value), _nothing)(value)
+    work = _LED_TO.get(type(value))
+    return () if work is None else work(value)
