@@ -57,7 +57,7 @@ class Folds:
     def __init__(self, parents: Iterable[int], head: int) -> None:
         self._uses = Counter(parents)
         self._uses[head] += 1
-        self._folds = {ROOT: SessionFold()}
+        self.folds = {ROOT: SessionFold()}
 
     def take(self, number: int, fact: Fact, parent: int) -> None:
         """Take in a fact behind its parent, which was taken in before.
@@ -68,12 +68,12 @@ class Folds:
         fold = self.give(parent)
         fold.take(number, fact)
         if self._uses[number]:
-            self._folds[number] = fold
+            self.folds[number] = fold
 
     def give(self, number: int) -> SessionFold:
         """Return the fold of what leads to a fact; it is the caller's own."""
         self._uses[number] -= 1
-        return self._folds[number].forked() if self._uses[number] > 0 else self._folds.pop(number)
+        return self.folds[number].forked() if self._uses[number] > 0 else self.folds.pop(number)
 
 
 class Journal:
@@ -81,28 +81,25 @@ class Journal:
 
     The path from the root to the head is the session. Moving the head back and appending there makes a branch;
     no fact is ever changed or removed. Numbers count from 0 in the order of appending.
+
+    Attributes:
+        head: The number of the last fact of the path, or -1.
+        fold: What the facts up to the head add up to.
     """
+
+    head: int
+    fold: SessionFold
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self._facts: list[Fact] = []
         self._parents: list[int] = []
-        self._head = ROOT
-        self._fold = SessionFold()
+        self.head = ROOT
+        self.fold = SessionFold()
         for fact in facts:
             self.append(fact)
 
     def __len__(self) -> int:
         return len(self._parents)
-
-    @property
-    def head(self) -> int:
-        """The number of the last fact of the path, or -1."""
-        return self._head
-
-    @property
-    def fold(self) -> SessionFold:
-        """What the facts up to the head add up to."""
-        return self._fold
 
     def append(self, fact: Fact) -> int:
         """Append a fact at the head, move the head to it and return its number.
@@ -111,11 +108,11 @@ class Journal:
             IllegalFactError: The fact cannot follow; the journal is as it was.
         """
         number = len(self._facts)
-        self._fold.take(number, fact)
+        self.fold.take(number, fact)
         # In this order, as another thread may be reading.
         self._facts.append(fact)
-        self._parents.append(self._head)
-        self._head = number
+        self._parents.append(self.head)
+        self.head = number
         return number
 
     def fact(self, number: int) -> Fact:
@@ -165,7 +162,7 @@ class Journal:
         Raises:
             JournalError: As `path`.
         """
-        number = self._head if head is None else head
+        number = self.head if head is None else head
         while number != ROOT:
             yield number, self.fact(number)
             number = self._parents[number]
@@ -180,7 +177,7 @@ class Journal:
         fold = SessionFold()
         for place, fact in path:
             fold.take(place, fact)
-        self._fold, self._head = fold, number
+        self.fold, self.head = fold, number
 
     @property
     def outlives(self) -> bool:
@@ -210,7 +207,7 @@ class Journal:
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Return the session that the path adds up to; `live_events` as in `SessionFold.session`."""
-        return self._fold.session(live_events)
+        return self.fold.session(live_events)
 
     def branched(self, number: int) -> Journal:
         """Return a journal of its own with the facts up to `number`."""
@@ -221,7 +218,7 @@ class Journal:
 
         Safe in any thread: while an agent runs, what it appends in the meantime is left out.
         """
-        head, parents = self._head, tuple(self._parents)
+        head, parents = self.head, tuple(self._parents)
         nodes = [
             {"parent": parent, "fact": _FACT.dump_python(fact, mode="json")}
             for parent, fact in zip(parents, self._facts, strict=False)
@@ -260,7 +257,7 @@ class Journal:
 
     def _hold(self, facts: list[Fact], parents: list[int], head: int, fold: SessionFold) -> None:
         # In this order, as another thread may be reading.
-        self._fold, self._facts, self._parents, self._head = fold, facts, parents, head
+        self.fold, self._facts, self._parents, self.head = fold, facts, parents, head
 
 
 def _words(error: Exception) -> str:

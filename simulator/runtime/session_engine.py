@@ -47,7 +47,6 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
     EVERY,
-    AgentRan,
     AgentSelected,
     Answered,
     Fact,
@@ -55,7 +54,6 @@ from simulator.facts import (
     RulesChanged,
     SeatChanged,
     SessionOpened,
-    ToolAnswered,
     TurnEnded,
     TurnStarted,
 )
@@ -76,7 +74,6 @@ from simulator.runtime.knowledge.knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.models.reachability import default_seats
-from simulator.runtime.turns.fired_rules import Firing, firing_of, is_set_for
 from simulator.runtime.turns.replay_release import (
     guarded_app,
     is_as_answered,
@@ -91,7 +88,6 @@ from simulator.runtime.turns.undo_targets import may_have_run
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.runtime.user_player import UserAtWork, let_speak, look, still
 from simulator.session import Seats
-from simulator.session.fold import Counts
 from simulator.session.model import SimulationSession
 
 
@@ -144,7 +140,7 @@ class Engine:
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
         check_adk()
         self.config, self.journal, self._clock = config, journal, clock
-        self.append = journal.append
+        self.append: Callable[[Fact], int] = journal.append
         self.seed = self._header_seed()
         self._tool_shapes = ToolShapes(config.root_agent)
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
@@ -196,16 +192,6 @@ class Engine:
         opened = self.journal.fact(0).at
         return max(self.now(), int(opened * 1000 + 1.5) / 1000)
 
-    @property
-    def seats(self) -> Seats:
-        """Who plays now."""
-        return self.journal.fold.seats
-
-    @property
-    def counts(self) -> Counts:
-        """How often tools were called and rules were moved, by what is a fact."""
-        return self.journal.fold.counts
-
     def knowledge_along(self, journal: Journal) -> LiveKnowledge:
         """Return what the environment knows along another journal of this session."""
         own = self._tool_shapes.own_settings
@@ -235,27 +221,11 @@ class Engine:
         fold = self.journal.fold
         # Those in force when it is asked: a switch counts from the next call on.
         waiting.rules = fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
-        if proposed := fold.proposal(waiting.key):
+        if proposed := fold.proposals.get(waiting.key):
             waiting.proposal, waiting.failure = proposed.responses, proposed.error
         if self._came_back_to is not None:
             waiting.came_back = waiting.proposal is None and self._came_back_to == self._place()
         return self.answering.begin(waiting)
-
-    def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Return the tool calls that were answered in the session so far, in order."""
-        return tuple(fact for _, fact in self.journal.path() if isinstance(fact, ToolAnswered))
-
-    def rules_named(self, tool_name: str) -> tuple[str, ...]:
-        """Return the ids of the rules in force for a tool of this name."""
-        return tuple(rule.rule_id for rule in self.journal.fold.rules if rule.tool_name == tool_name)
-
-    def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
-        """Return whether a rule or a player is set for an agent tool, as of the answer that was released last."""
-        return is_set_for(self.journal.path(), tool_name, released)
-
-    def fired_before(self, fact: AgentRan) -> Firing:
-        """Return what the rules that fired for a call do to its agent's answer."""
-        return firing_of(self.journal.path(), fact, self.seed)
 
     async def durable(self) -> None:
         """Wait until what was appended is kept, where the journal outlives this process."""

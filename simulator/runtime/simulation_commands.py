@@ -19,7 +19,6 @@ from simulator.runtime.errors import SimulationError
 from simulator.runtime.session_engine import AgentBehind, Engine
 from simulator.runtime.tool_requests import KnowledgeSnapshot, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
-from simulator.runtime.turns.answer_facts import provenance_of
 from simulator.runtime.turns.tool_effects import as_response, checked_actions, outcome_of
 from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, model_request
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
@@ -172,7 +171,7 @@ async def _answer_tool(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]
         refuse_contradictions(engine, waiting, outcome)
     unsure = _unsure_of(engine, waiting, answer_)
     waiting.for_person = False
-    provenance = provenance_of(waiting, answer_.source, answer_.by, answer_.notes, unsure)
+    provenance = waiting.firing.provenance(answer_.source, answer_.by, answer_.notes, unsure)
     return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
@@ -217,7 +216,7 @@ async def _answer_model(engine: Engine, waiting: WaitingRequest[ModelCall], give
             _LOG.warning("%s calls what does not fit: %s", waiting.agent, misfit.words)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
-    provenance = provenance_of(waiting, given.source, given.by)
+    provenance = waiting.firing.provenance(given.source, given.by)
     return await answering.release_model(waiting, (response,), provenance)
 
 
@@ -237,7 +236,7 @@ async def _answer_code(engine: Engine, waiting: WaitingRequest[CodeCall], given:
         raise SimulationError("the answer to code must be its output: a text or a CodeAnswer")
     waiting.for_person = False
     result: JsonObject = {"stdout": given.stdout, "stderr": given.stderr}
-    return await answering.release_code(waiting, result, provenance_of(waiting, given.source, given.by))
+    return await answering.release_code(waiting, result, waiting.firing.provenance(given.source, given.by))
 
 
 async def run_real(engine: Engine, key: str) -> None:
@@ -249,7 +248,7 @@ async def run_real(engine: Engine, key: str) -> None:
     waiting.for_person = False
     if isinstance(waiting.call, ModelCall):
         waiting.proposal = waiting.failure = None
-        hold = engine.seats.of_agent(waiting.agent) == "held"
+        hold = engine.journal.fold.seats.of_agent(waiting.agent) == "held"
         answering.start(waiting, answering.ask_own_model(waiting, hold=hold))
     else:
         answering.start(waiting, answering.run_real(waiting))

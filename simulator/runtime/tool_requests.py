@@ -44,7 +44,7 @@ def tool_request(
     Its draft and its other ready answers are made when they are first looked at, out of what is known now.
     """
     call, tool = waiting.call, moment.engine.drafting.declaration(waiting)
-    proposed = moment.engine.journal.fold.drafted(waiting.key)
+    proposed = moment.engine.journal.fold.drafts.get(waiting.key)
     return ToolRequest.later(
         _makers(moment, waiting),
         key=waiting.key,
@@ -84,7 +84,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
     asked = partial(replace, waiting, then=waiting.state())
     held = (waiting.held, waiting.held_by, waiting.held_from, waiting.held_effects)
     fold = moment.engine.journal.fold
-    proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
+    proposed, draw = fold.drafts.get(waiting.key), fold.draws.get(waiting.key, 0)
 
     def draft(drafts: OfflineDraft | None = None) -> dict[str, Any]:
         """Return what a generator holds for a person, or what a model drafted, or else one made offline."""
@@ -245,7 +245,7 @@ def draw_again(engine: Engine, key: str) -> None:
         SimulationError: No tool call waits for a person under this key, or its draft does not vary.
     """
     run, waiting = _for_person(engine, key)
-    draw = engine.journal.fold.draw(key)
+    draw = engine.journal.fold.draws.get(key, 0)
     if not engine.drafting.offline(waiting, draw).varies:
         raise SimulationError(f"there is no other draft for {waiting.name}: it has no random values")
     engine.append(DraftDrawn(at=engine.now(), turn=run.number, key=key, draw=draw + 1))

@@ -46,7 +46,7 @@ from simulator.scripts.script_text import ScriptError, asked_about
 from simulator.seats.answers import raised
 from simulator.session import OpenCall, SessionFold
 from simulator.session.adk_event_fields import parts_of
-from simulator.session.fact_entries import message_responses, model_calls
+from simulator.session.fact_entries import calls_in, message_responses
 
 _TRANSFER = "transfer_to_agent"
 
@@ -353,7 +353,9 @@ def _ambiguous(facts: Iterable[Fact]) -> frozenset[str]:
     answered: dict[str, list[ToolAnswered]] = defaultdict(list)
     for fact in facts:
         if isinstance(fact, ModelAnswered):
-            asked |= {str(call["id"]): len(asked) + place for place, call in enumerate(model_calls(fact))}
+            asked |= {
+                str(call["id"]): len(asked) + place for place, call in enumerate(calls_in(fact.responses))
+            }
         elif isinstance(fact, ToolAnswered):
             answered[repr((fact.tool_name, fact.agent, sorted(fact.arguments.items(), key=str)))].append(fact)
     found: set[str] = set()

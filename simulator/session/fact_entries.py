@@ -90,11 +90,6 @@ def scope_of(key: str) -> str:
     return parts[1] if len(parts) == 3 else ""  # noqa: PLR2004 - a key is turn/scope/rest
 
 
-def model_calls(fact: ModelAnswered) -> Iterator[dict[str, Any]]:
-    """Return the function calls of the agent's turn."""
-    return calls_in(fact.responses)
-
-
 def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
     """Yield the function calls in a model's complete responses, in either of google-genai's spellings."""
     for response in responses:

@@ -101,29 +101,41 @@ class IllegalFactError(InputError):
 class SessionFold:
     """The sum of the facts on one path of a journal.
 
-    `check` raises for a fact that cannot come next and changes nothing; `apply` takes it in; `session` gives the
-    frozen view. The fold keeps no reference that a reader could change.
+    `check` raises for a fact that cannot come next and changes nothing; `take` takes it in; `session` gives the
+    frozen view. Who reads what stands in the fold changes none of it.
+
+    Attributes:
+        state: Where the session is in its life.
+        seats: Who plays now.
+        rules: The injection rules that are in force now.
+        environment: What is set for the environment now.
+        declared_tools: The tools that only are declared, as they were when the last turn started.
+        counts: How often tools were called and rules were moved; to be read at once.
+        proposals: What a model proposed in the running turn, by the request's key.
+        drafts: What a model drafted in it for tool calls, by their keys.
+        draws: Which offline draft was drawn last in it for a tool call, by its key; the first is 0.
+        user: What the user's seat has said.
     """
 
     def __init__(self) -> None:
         self._opened: SessionOpened | None = None
         self._selected: AgentSelected | None = None
-        self._seats = Seats()
-        self._rules: tuple[Any, ...] = ()
+        self.seats = Seats()
+        self.rules: tuple[Any, ...] = ()
         self._turns: list[Turn] = []
         self._timeline = Timeline()
-        self._state = SessionState.SELECTING_AGENT
+        self.state = SessionState.SELECTING_AGENT
         self._open: tuple[OpenCall, ...] = ()
         self._keys: set[str] = set()
         self._started: set[str] = set()
-        self._proposals: dict[str, ModelProposed] = {}
+        self.proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
         self._agents_ran: set[str] = set()
-        self._drafts: dict[str, ToolProposed] = {}
-        self._draws: dict[str, int] = {}
-        self._counts = Counts()
-        self._environment = SessionEnvironment()
-        self._declared: tuple[DeclaredTool, ...] = ()
+        self.drafts: dict[str, ToolProposed] = {}
+        self.draws: dict[str, int] = {}
+        self.counts = Counts()
+        self.environment = SessionEnvironment()
+        self.declared_tools: tuple[DeclaredTool, ...] = ()
         self.user = UserSeat()
 
     def forked(self) -> SessionFold:
@@ -138,34 +150,9 @@ class SessionFold:
         return twin
 
     @property
-    def state(self) -> SessionState:
-        """Where the session is in its life."""
-        return self._state
-
-    @property
     def agent_name(self) -> str:
         """The agent that was selected; empty before."""
         return self._selected.agent_name if self._selected else ""
-
-    @property
-    def seats(self) -> Seats:
-        """Who plays now."""
-        return self._seats
-
-    @property
-    def rules(self) -> tuple[Any, ...]:
-        """The injection rules that are in force now."""
-        return self._rules
-
-    @property
-    def environment(self) -> SessionEnvironment:
-        """What is set for the environment now."""
-        return self._environment
-
-    @property
-    def declared_tools(self) -> tuple[DeclaredTool, ...]:
-        """The tools that only are declared, as they were when the last turn started."""
-        return self._declared
 
     @property
     def initial_state(self) -> JsonObject:
@@ -180,11 +167,6 @@ class SessionFold:
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far."""
         return set(self._calls)
-
-    @property
-    def counts(self) -> Counts:
-        """How often tools were called and rules were moved; to be read only, and at once."""
-        return self._counts
 
     def place_in_adk(self) -> dict[str, str]:
         """Return the app name, user id and session id by which ADK's services know the session."""
@@ -259,7 +241,7 @@ class SessionFold:
             self._require(fact, self.user.player != "person", "a person plays the user")
 
     def _check_over(self, fact: ConversationEnded) -> None:
-        self._require(fact, self._state is SessionState.COMPLETED, "the agent has given no final response")
+        self._require(fact, self.state is SessionState.COMPLETED, "the agent has given no final response")
         self._require(
             fact,
             fact.over != self.user.ended,
@@ -271,16 +253,16 @@ class SessionFold:
 
     def _require(self, fact: Fact, holds: bool, reason: str) -> None:
         if not holds:
-            raise IllegalFactError(fact, self._state, reason)
+            raise IllegalFactError(fact, self.state, reason)
 
     def _check_turn(
         self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn | TurnEnded
     ) -> None:
         running = len(self._turns) - 1
         if running < 0 or self._turns[running].ended:
-            raise IllegalFactError(fact, self._state, "no turn is running")
+            raise IllegalFactError(fact, self.state, "no turn is running")
         if fact.turn != running:
-            raise IllegalFactError(fact, self._state, f"turn {running} is running, not {fact.turn}")
+            raise IllegalFactError(fact, self.state, f"turn {running} is running, not {fact.turn}")
 
     def _check_message(self, fact: TurnStarted) -> None:
         parts = fact.message.get("parts")
@@ -296,18 +278,18 @@ class SessionFold:
     def _check_answer(self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
-            raise IllegalFactError(fact, self._state, f"{fact.key} is already answered")
+            raise IllegalFactError(fact, self.state, f"{fact.key} is already answered")
 
     def _check_model_turn(self, fact: ModelAnswered) -> None:
         self._check_answer(fact)
-        ids = [call.get("id") for call in fact_entries.model_calls(fact)]
+        ids = [call.get("id") for call in fact_entries.calls_in(fact.responses)]
         self._require(fact, all(ids), "a function call has no id")
         if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
             doubled = sorted(
                 str(call) for call, times in Counter(ids).items() if times > 1 or call in self._calls
             )
             raise IllegalFactError(
-                fact, self._state, f"the call id {', '.join(doubled)} is not unique in the session"
+                fact, self.state, f"the call id {', '.join(doubled)} is not unique in the session"
             )
 
     def take(self, number: int, fact: Fact) -> None:
@@ -326,25 +308,25 @@ class SessionFold:
 
     def _select(self, fact: AgentSelected) -> None:
         self._selected = fact
-        self._environment = SessionEnvironment(
+        self.environment = SessionEnvironment(
             data=fact.environment_data, is_data_brought=bool(fact.environment_data)
         )
-        self._state = SessionState.AWAITING_QUERY
+        self.state = SessionState.AWAITING_QUERY
 
     def _begin_call(self, fact: CallStarted) -> None:
         self._started.add(fact.key)
 
     def _propose(self, fact: ModelProposed) -> None:
-        self._proposals[fact.key] = fact
+        self.proposals[fact.key] = fact
 
     def _propose_draft(self, fact: ToolProposed) -> None:
-        self._drafts[fact.key] = fact
+        self.drafts[fact.key] = fact
 
     def _draw_draft(self, fact: DraftDrawn) -> None:
-        self._draws[fact.key] = fact.draw
+        self.draws[fact.key] = fact.draw
 
     def _rule(self, fact: RulesChanged) -> None:
-        self._rules = fact.rules
+        self.rules = fact.rules
 
     def _seat_user(self, fact: UserSeated) -> None:
         self.user = self.user.seated(fact)
@@ -356,10 +338,10 @@ class SessionFold:
         self.user = self.user.ending(fact)
 
     def _shape(self, fact: EnvironmentFact) -> None:
-        self._environment = self._environment.after(fact)
+        self.environment = self.environment.after(fact)
 
     def _start(self, fact: TurnStarted) -> None:
-        self._declared = self._environment.declared
+        self.declared_tools = self.environment.declared
         self._turns.append(
             Turn(
                 number=fact.turn,
@@ -369,31 +351,31 @@ class SessionFold:
                 started_at=fact.at,
             )
         )
-        self._keys, self._started, self._proposals, self._drafts = set(), set(), {}, {}
-        self._draws = {}
+        self._keys, self._started, self.proposals, self.drafts = set(), set(), {}, {}
+        self.draws = {}
         self.user = self.user.speaking(fact)
-        self._state = SessionState.ACTIVE
+        self.state = SessionState.ACTIVE
 
     def _sit(self, fact: SeatChanged) -> None:
         seat = "agents" if fact.seat == "agent" else "tools"
-        players = {**getattr(self._seats, seat), fact.target: fact.player}
-        self._seats = self._seats.model_copy(update={seat: players})
+        players = {**getattr(self.seats, seat), fact.target: fact.player}
+        self.seats = self.seats.model_copy(update={seat: players})
 
     def _answer_by_model(self, fact: ModelAnswered) -> None:
         self._keys.add(fact.key)
-        self._calls |= {call["id"] for call in fact_entries.model_calls(fact)}
+        self._calls |= {call["id"] for call in fact_entries.calls_in(fact.responses)}
 
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
         if fact.call_id not in self._agents_ran:  # else the call was counted when its agent began
-            self._counts.take(fact)
+            self.counts.take(fact)
 
     def _let_agent_run(self, fact: AgentRan) -> None:
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
         self._agents_ran.add(fact.call_id)
-        self._counts.take(fact)
+        self.counts.take(fact)
 
     def _answer_by_code(self, fact: CodeAnswered) -> None:
         self._keys.add(fact.key)
@@ -415,7 +397,7 @@ class SessionFold:
                 "final_event": place if final or not ran_through else None,
             }
         )
-        self._state = (
+        self.state = (
             SessionState.COMPLETED if final else SessionState.ACTIVE if waits else SessionState.AWAITING_QUERY
         )
 
@@ -426,16 +408,16 @@ class SessionFold:
         return SimulationSession(
             **self.place_in_adk(),
             agent_name=self.agent_name,
-            state=self._state,
+            state=self.state,
             history=self._timeline.entries(events),
             start_timestamp=self._opened.at if self._opened else 0.0,
             turns=tuple(self._turns),
             initial_state=initial,
             earlier=self.earlier,
             current_state=state_after(done[-1].state if done else initial, events),
-            seats=self._seats,
-            rules=self._rules,
-            environment=self._environment,
+            seats=self.seats,
+            rules=self.rules,
+            environment=self.environment,
             open_calls=() if self.is_running else self._open,
         )
 
@@ -460,18 +442,6 @@ class SessionFold:
         TurnEnded: (_check_turn, _end),
         **dict.fromkeys(get_args(EnvironmentFact), (_check_environment, _shape)),
     }
-
-    def proposal(self, key: str) -> ModelProposed | None:
-        """Return what a model proposed in the running turn for the request with this key."""
-        return self._proposals.get(key)
-
-    def drafted(self, key: str) -> ToolProposed | None:
-        """Return what a model drafted in the running turn for the tool call with this key."""
-        return self._drafts.get(key)
-
-    def draw(self, key: str) -> int:
-        """Return which offline draft was drawn last in the running turn for the tool call with this key; 0 for the first."""
-        return self._draws.get(key, 0)
 
     def may_have_run(self) -> frozenset[str]:
         """Return the keys of real calls that were started in the running turn and have no answer."""

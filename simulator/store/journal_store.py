@@ -395,9 +395,9 @@ class StoredJournal(Journal):
 
     def _content(self, first: int) -> JournalTail:
         """Return what is to be stored from a fact on; the shelf's lock is held."""
-        fold = self._fold
+        fold = self.fold
         return JournalTail(
-            self._facts[first:], self._parents[first:], self._head, fold.state.value, fold.turns_so_far
+            self._facts[first:], self._parents[first:], self.head, fold.state.value, fold.turns_so_far
         )
 
     def refresh(self) -> bool:
@@ -470,10 +470,10 @@ class StoredJournal(Journal):
     def _fold_at(self, head: int, facts: list[Fact], parents: list[int]) -> SessionFold:
         way: list[int] = []
         number = head
-        while number not in {ROOT, self._head}:
+        while number not in {ROOT, self.head}:
             way.append(number)
             number = parents[number]
-        fold = self._fold.forked() if number == self._head else SessionFold()
+        fold = self.fold.forked() if number == self.head else SessionFold()
         for number in reversed(way):
             try:
                 fold.take(number, facts[number])

@@ -12,8 +12,8 @@ the answer:
 - Whatever goes wrong on the way, a person gets the request, with a word on what went wrong.
 - A person who came back to a request by undo has it first; `would_answer` says who would otherwise.
 
-`release_tool`, `release_model` and `release_code` end each way: the rules that fired change the answer, `AnswerFacts`
-makes it a fact with its effects and its provenance, and the turn lets the agent have it. A person's answer comes in by
+`release_tool`, `release_model` and `release_code` end each way: the rules that fired change the answer, and the turn
+makes it a fact with its effects and its provenance, and lets the agent have it. A person's answer comes in by
 the same three.
 """
 
@@ -25,17 +25,21 @@ from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any
 
-from simulator.base.json_values import JsonObject
+from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.facts import (
+    AgentRan,
     Answered,
     CallStarted,
+    CodeAnswered,
+    ModelAnswered,
     ModelProposed,
     Outcome,
     Provenance,
     RaisedError,
+    ToolAnswered,
     ToolEffects,
 )
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
@@ -45,12 +49,11 @@ from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
 from simulator.runtime.answering.pipeline import AuthoredAnswer, refused
 from simulator.runtime.errors import ends_the_work
-from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
 from simulator.runtime.turns.fired_rules import Firing, of_one
-from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import watched
-from simulator.runtime.turns.turn import TurnRun
+from simulator.runtime.turns.turn import SessionPort, TurnRun
 from simulator.runtime.turns.waiting_request import WaitingRequest
+from simulator.session.fact_entries import calls_in
 
 _PARKED_SECONDS = 2.0
 """How long a real tool waits for other code, twice, before the calls behind it are named."""
@@ -67,7 +70,6 @@ class SessionAnswering:
 
     def __init__(self, session: SessionPort, run: TurnRun, pipeline: LivePipeline) -> None:
         self._session, self._run, self.pipeline = session, run, pipeline
-        self._facts = AnswerFacts(session.now, run, pipeline.breach)
         self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
         self.real_call: WaitingRequest[Any] | None = None
         """The real call that runs right now, if any."""
@@ -173,7 +175,7 @@ class SessionAnswering:
         return self._seated(waiting)
 
     def _seated(self, waiting: WaitingRequest[Any]) -> str:
-        seats = self._session.seats
+        seats = self._session.journal.fold.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
         if _runs_agent(waiting) and not waiting.call.has_own_code:
@@ -210,7 +212,7 @@ class SessionAnswering:
     def _to_person(self, waiting: WaitingRequest[Any]) -> None:
         seated = self._seated(waiting)
         waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
-        if _has_no_code(waiting) and self._session.seats.of_tool(waiting.name) == "real":
+        if _has_no_code(waiting) and self._session.journal.fold.seats.of_tool(waiting.name) == "real":
             waiting.fails(f"{waiting.name} has no code, so the real tool cannot respond")
         waiting.wants_person()
 
@@ -302,7 +304,7 @@ class SessionAnswering:
             waiting.wants_person()
             return
         await self.release_model(
-            waiting, responses, provenance_of(waiting, "model", waiting.call.model.model), error
+            waiting, responses, waiting.firing.provenance("model", waiting.call.model.model), error
         )
 
     async def _model_speaks(
@@ -403,7 +405,18 @@ class SessionAnswering:
     async def _let_agent_run(self, waiting: WaitingRequest[ToolBoundaryCall], *, as_seated: bool) -> None:
         """Let the agent of a tool answer: it runs where the tool was asked, and its own seats answer what it asks."""
         by = "agent" if as_seated else None
-        await self._run.release(waiting, self._facts.of_agent(waiting, provenance_of(waiting, "real", by)))
+        provenance = waiting.firing.provenance("real", by)
+        await self._run.release(waiting, AgentRan, **self._asked(waiting), provenance=provenance)
+
+    @staticmethod
+    def _asked(waiting: WaitingRequest[ToolBoundaryCall]) -> dict[str, Any]:
+        """Return the fields of a fact that say which tool call it answers."""
+        return {
+            "call_id": str(waiting.call.context.function_call_id or waiting.key),
+            "tool_name": waiting.name,
+            "arguments": waiting.arguments,
+            "scope": waiting.call.scope,
+        }
 
     async def _tell_own(
         self, waiting: WaitingRequest[ToolBoundaryCall], own: Outcome, firing: Firing
@@ -412,9 +425,8 @@ class SessionAnswering:
         waiting.judged, waiting.firing = True, firing
         outcome, beneath, notes = self.pipeline.rules.told(waiting, own)
         provenance = Provenance(source="real", notes=notes)
-        await self._run.release(
-            waiting, self._facts.of_tool(waiting, outcome, ToolEffects(), provenance, beneath)
-        )
+        answer = self._answered(waiting, outcome, NO_EFFECTS, provenance, beneath)
+        await self._run.release(waiting, ToolAnswered, **answer)
 
     async def _note_start(self, waiting: WaitingRequest[Any]) -> None:
         started = CallStarted.known(
@@ -436,8 +448,8 @@ class SessionAnswering:
             await self._note_start(waiting)
             outcome, effects = await self._watched(waiting)
             waiting.effects_done = True
-            fact = self._facts.of_tool(waiting, outcome, effects, provenance_of(waiting, "real"))
-            return await self._run.release_here(waiting, fact)
+            answer = self._answered(waiting, outcome, effects, waiting.firing.provenance("real"))
+            return await self._run.release_here(waiting, ToolAnswered, **answer)
         finally:
             self.real_call = None
             self._one_real_call.release()
@@ -448,14 +460,15 @@ class SessionAnswering:
             responses, error = await self._model_speaks(waiting)
         finally:
             INSIDE_REAL_CALL.reset(inside)
-        provenance = provenance_of(waiting, "model", waiting.call.model.model)
-        fact = self._facts.of_model(waiting, responses, error, provenance, shared=False)
-        return await self._run.release_here(waiting, fact)
+        provenance = waiting.firing.provenance("model", waiting.call.model.model)
+        return await self._run.release_here(
+            waiting, ModelAnswered, responses=responses, error=error, provenance=provenance
+        )
 
     async def _run_tool(self, waiting: WaitingRequest[ToolBoundaryCall]) -> None:
         outcome, effects = await self._watched(waiting)
         waiting.effects_done = True
-        await self.release_tool(waiting, outcome, effects, provenance_of(waiting, "real"))
+        await self.release_tool(waiting, outcome, effects, waiting.firing.provenance("real"))
 
     def _watched(self, waiting: WaitingRequest[ToolBoundaryCall]) -> Awaitable[tuple[Outcome, ToolEffects]]:
         return watched(
@@ -476,7 +489,7 @@ class SessionAnswering:
             if ends_the_work(raised):
                 raise
             error = written_error(raised)
-        await self.release_code(waiting, result, provenance_of(waiting, "real"), error)
+        await self.release_code(waiting, result, waiting.firing.provenance("real"), error)
 
     # ------------------------------------------------------------ generators
 
@@ -501,13 +514,13 @@ class SessionAnswering:
     async def _refuse(self, waiting: WaitingRequest[Any]) -> None:
         message = f"{waiting.name} is not available in this simulation"
         if isinstance(waiting.call, CodeCall):
-            provenance = provenance_of(waiting, "refused")
+            provenance = waiting.firing.provenance("refused")
             await self.release_code(waiting, {"stdout": "", "stderr": message}, provenance)
             return
         await self._release_made(waiting, refused(message))
 
     async def _release_made(self, waiting: WaitingRequest[ToolBoundaryCall], made: AuthoredAnswer) -> None:
-        provenance = provenance_of(waiting, made.source, made.by, made.notes, made.unsure)
+        provenance = waiting.firing.provenance(made.source, made.by, made.notes, made.unsure)
         await self.release_tool(waiting, made.outcome, made.effects, provenance)
 
     async def release_tool(
@@ -522,9 +535,29 @@ class SessionAnswering:
         if waiting.firing.has_a_say:
             outcome, beneath, notes = self.pipeline.rules.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
-        return await self._run.release(
-            waiting, self._facts.of_tool(waiting, outcome, effects, provenance, beneath)
-        )
+        answer = self._answered(waiting, outcome, effects, provenance, beneath)
+        return await self._run.release(waiting, ToolAnswered, **answer)
+
+    def _answered(
+        self,
+        waiting: WaitingRequest[ToolBoundaryCall],
+        outcome: Outcome,
+        effects: ToolEffects,
+        provenance: Provenance,
+        beneath: Outcome | None = None,
+    ) -> dict[str, Any]:
+        """Return the fields of a tool's answer; `beneath` is what really happened, where that is something else."""
+        if broken := self.pipeline.breach(waiting, beneath or outcome, provenance.source):
+            provenance = provenance.model_copy(update={"notes": (*provenance.notes, broken)})
+        return {
+            **self._asked(waiting),
+            "outcome": outcome,
+            "effects": effects,
+            "beneath": beneath,
+            "traceback": waiting.traceback,
+            "declared": self._session.brought(waiting.name),
+            "provenance": provenance,
+        }
 
     async def release_model(
         self,
@@ -534,7 +567,12 @@ class SessionAnswering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record the agent's turn and hand it to ADK."""
-        return await self._run.release(waiting, self._facts.of_model(waiting, responses, error, provenance))
+        own = (
+            copied(responses) if any(calls_in(responses)) else responses
+        )  # the calls in it get ids of their own
+        return await self._run.release(
+            waiting, ModelAnswered, responses=tuple(own), error=error, provenance=provenance
+        )
 
     async def release_code(
         self,
@@ -544,7 +582,10 @@ class SessionAnswering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record what code printed and hand it to the agent."""
-        return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
+        code = waiting.call.code
+        return await self._run.release(
+            waiting, CodeAnswered, code=code, result=result, error=error, provenance=provenance
+        )
 
 
 def _has_no_code(waiting: WaitingRequest[Any]) -> bool:

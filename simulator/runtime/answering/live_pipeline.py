@@ -17,9 +17,8 @@ from simulator.runtime.answering.pipeline import AuthoredAnswer, Pipeline, RuleG
 from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge
 from simulator.runtime.models.environment_model import Generation, Modelling, begin_if_due
 from simulator.runtime.models.json_client import RequestProgress
-from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import as_response
-from simulator.runtime.turns.turn import TurnRun
+from simulator.runtime.turns.turn import SessionPort, TurnRun
 from simulator.runtime.turns.waiting_request import WaitingRequest, describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 
@@ -96,7 +95,7 @@ class LiveRules(RuleGate[WaitingRequest[ToolBoundaryCall]]):
 
     def tally(self, call: WaitingRequest[ToolBoundaryCall]) -> Tally:
         """Count what is a fact, and what calls have taken that were judged before and are not answered yet."""
-        counts = self._session.counts
+        counts = self._session.journal.fold.counts
         drawn, counted, fired = Counter(counts.drawn), Counter(counts.counted), Counter(counts.fired)
         calls = Counter(counts.calls)
         for other in self._run.waiting.values():

@@ -51,7 +51,7 @@ from simulator.runtime.models.json_client import (
     Timeouts,
     ask_for_json,
 )
-from simulator.runtime.turns.session_port import SessionPort
+from simulator.runtime.turns.turn import SessionPort
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment
 

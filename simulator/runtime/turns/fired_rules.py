@@ -45,6 +45,7 @@ from simulator.seats.answers import raised
 _MOST_MISSES = 20
 """How many of the rules that did not fire are kept with an answer; those that came nearest."""
 
+_REAL = Provenance(source="real")
 _OF_ERRORS = frozenset({"error_code", "error_message"})
 
 
@@ -73,11 +74,6 @@ class Firing:
     words: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def kept_misses(self) -> tuple[Miss, ...]:
-        """Those that are kept with the answer: a journal has room for the nearest."""
-        return self.misses[:_MOST_MISSES]
-
-    @property
     def fired(self) -> tuple[str, ...]:
         """The ids of the rules that fired."""
         return tuple(self.before)
@@ -96,13 +92,15 @@ class Firing:
     # ------------------------------------------------------------ what follows from it
 
     def provenance(
-        self, source: Any, by: str | None, notes: tuple[str, ...], unsure: Unsure = SURE
+        self, source: Any, by: str | None = None, notes: tuple[str, ...] = (), unsure: Unsure = SURE
     ) -> Provenance:
-        """Say who authored an answer, and what the rules had said before."""
+        """Say who authored an answer, what the rules had said before, and of which places nobody said what belongs there."""
+        if source == "real" and not notes and self.is_empty:
+            return _REAL
         return Provenance(
             source=source,
             by=by,
-            misses=self.kept_misses,
+            misses=self.misses[:_MOST_MISSES],
             drawn=self.drawn,
             counted=self.counted,
             fired=self.fired,

@@ -26,7 +26,7 @@ import contextvars
 import uuid
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
@@ -38,19 +38,23 @@ from simulator.facts import (
     AgentRan,
     Answered,
     CodeAnswered,
+    Fact,
     ModelAnswered,
     Outcome,
     Raised,
+    RequestDigests,
     Returned,
     SavedArtifact,
     ToolAnswered,
     TurnStarted,
 )
+from simulator.journal import Journal
 from simulator.runtime.adk.adk_private import Run, going_on, is_graph_tool, runner_with
 from simulator.runtime.adk.boundaries import CodeCall, GuardPlugin, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import (
     chained,
     event_json,
+    give_own_ids,
     jsonable,
     made_error,
     request_parts,
@@ -62,30 +66,57 @@ from simulator.runtime.adk.event_loop import Settling, StudioLoop
 from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 from simulator.runtime.errors import Diverged
-from simulator.runtime.turns.fired_rules import Firing, cannot_answer
+from simulator.runtime.turns.fired_rules import Firing, cannot_answer, firing_of, is_set_for
 from simulator.runtime.turns.replay_release import TurnReplay
-from simulator.runtime.turns.session_port import SessionPort
 from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.runtime.turns.waiting_request import WaitingRequest
-from simulator.session import Seats
 
 
-class Session(Protocol):
-    """What is watched."""
+class SessionPort(Protocol):
+    """A session as its turn and its players see it: its journal, whom it asks, and where facts and words go.
 
+    Attributes:
+        seed: Where the session's chance comes from.
+        journal: Its facts.
+        run: The turn in progress.
+        append: Appends a fact to the journal and returns its number.
+    """
+
+    seed: str
+    journal: Journal
     run: TurnRun | None
+    append: Callable[[Fact], int]
 
-    @property
-    def seats(self) -> Seats:
-        """Who plays now."""
+    def brought(self, tool_name: str) -> str:
+        """Return the digest of the declaration of a tool that only a tool set brings; empty for the agent's own."""
         ...
 
-    def problem(self, text: str) -> None:
-        """Keep a word for the person."""
+    def offer(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
+        """Find somebody who answers a request; return the work of one who answers it where it is asked."""
         ...
 
     def give_up(self, run: TurnRun) -> None:
         """End a turn in which a tool was refused."""
+        ...
+
+    def now(self) -> float:
+        """Return the time."""
+        ...
+
+    async def durable(self) -> None:
+        """Wait until what was appended is kept, where the journal outlives this process."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+    def noticed(self) -> None:
+        """Say so where nobody can be waiting for it."""
+        ...
+
+    def problem(self, text: str) -> None:
+        """Keep a word for the person."""
         ...
 
 
@@ -96,14 +127,14 @@ class SessionWatch(Watch):
         session: The session, which is held weakly: tasks of its agent may outlive it.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionPort) -> None:
         super().__init__()
         self._session, self._loop = weakref.ref(session), asyncio.get_running_loop()
 
     def chose(self, tool: BaseTool) -> bool:
         """Return whether a tool's player is the real tool."""
         session = self._session()
-        return session is not None and session.seats.of_tool(tool.name) == "real"
+        return session is not None and session.journal.fold.seats.of_tool(tool.name) == "real"
 
     def refused(self, error: UnchosenToolError) -> None:
         """Fail the turn in progress, or say so where it has ended."""
@@ -129,7 +160,7 @@ class SessionWatch(Watch):
         return going_on(runner_with(runner, GuardPlugin()), run_async, given)
 
 
-def _tell(held: weakref.ref[Session], run: TurnRun | None, text: str) -> None:
+def _tell(held: weakref.ref[SessionPort], run: TurnRun | None, text: str) -> None:
     if (session := held()) is not None:
         session.problem(text)
         if run is not None:
@@ -140,13 +171,6 @@ _SECOND = 1_000_000
 
 # A model and tools that never wait must not keep everyone else from the loop for longer than so many seconds.
 LONGEST_BREATH = 0.1
-
-
-class AnswerTiming(NamedTuple):
-    """The time at which an answer becomes a fact: after which events (their fingerprint), and whether right when it was asked for."""
-
-    chain: str
-    at_once: bool = False
 
 
 def asked_at(key: str, parts: dict[str, str], arguments: JsonObject) -> str:
@@ -179,7 +203,7 @@ class TurnRun:
         self.waiting: dict[str, WaitingRequest[Any]] = {}
         self.events: list[JsonObject] = []
         self.artifacts: list[SavedArtifact] = []
-        self.chain, self._at_once = "", AnswerTiming("", at_once=True)
+        self.chain, self._digests = "", RequestDigests(parts={}, chain="")
         self.abort = asyncio.Event()
         self.is_over = False
         self.declared: tuple[BaseTool, ...] = ()
@@ -270,7 +294,7 @@ class TurnRun:
         waiting, fact = await self._ask_about(call)
         if not isinstance(fact, AgentRan):
             return await self._given(waiting, fact, call.context)
-        firing = self.session.fired_before(fact)
+        firing = firing_of(self.session.journal.path(), fact, self.session.seed)
         if not firing.has_a_say:
             return await runs()
         try:
@@ -288,7 +312,8 @@ class TurnRun:
         inside = f"{self.number}/{call.scope}>{call.context.function_call_id}/"
         if any(key.startswith(inside) for key in keys):
             return False
-        return call.has_own_code or self.session.plays_agent_tool(call.tool.name, self.replay.released)
+        path = self.session.journal.path()
+        return call.has_own_code or is_set_for(path, call.tool.name, self.replay.released)
 
     async def _given(self, waiting: WaitingRequest[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):
@@ -368,7 +393,7 @@ class TurnRun:
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
         """Return the tool calls that were answered in the session so far, in order."""
-        return self.session.answered_calls()
+        return tuple(fact for _, fact in self.session.journal.path() if isinstance(fact, ToolAnswered))
 
     # ------------------------------------------------------------ what the seated objects tell
 
@@ -380,7 +405,6 @@ class TurnRun:
         if event.id in self._effects:
             return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
         self.chain = chained(self.chain, written)
-        self._at_once = AnswerTiming(self.chain, at_once=True)
         self.session.noticed()
 
     def note_effect(self, event: Event) -> None:
@@ -393,8 +417,9 @@ class TurnRun:
 
     def note_steering(self, tool_name: str) -> None:
         """Tell the person why the rules that name such a tool do not fire."""
-        for rule_id in self.session.rules_named(tool_name):
-            self.session.problem(cannot_answer(rule_id, tool_name))
+        for rule in self.session.journal.fold.rules:
+            if rule.tool_name == tool_name:
+                self.session.problem(cannot_answer(rule.rule_id, tool_name))
 
     def note_problem(self, text: str) -> None:
         """Tell the person something."""
@@ -437,14 +462,13 @@ class TurnRun:
                 asks = True
         return asks
 
-    async def release(
-        self, waiting: WaitingRequest[Any], fact_at: Callable[[AnswerTiming], Answered]
-    ) -> bool:
+    async def release(self, waiting: WaitingRequest[Any], kind: type[Answered], **fields: Any) -> bool:
         """Record an answer and let the agent have it; False if it has been answered in the meantime.
 
         Args:
             waiting: The request.
-            fact_at: Makes the fact, given when it becomes one.
+            kind: What fact the answer is.
+            fields: The fields of it that are no other answer's, and its provenance.
         """
         if not self.caught_up.is_set():
             await self.caught_up.wait()
@@ -453,38 +477,56 @@ class TurnRun:
             if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
                 return False
             self._breathed = self.loop.time()
-            waiting.future.set_result(self._recorded_now(fact_at(AnswerTiming(self.chain))))
+            self._record(waiting, kind, fields)
             await self.settling.settle()
         self.session.changed()
         return True
 
-    def _recorded_now(self, fact: Answered) -> Answered:
-        if self.is_over:  # code that swallowed its cancellation has answered: that is no fact any more
-            raise asyncio.CancelledError
-        self.session.append(fact)
-        self.passed(fact)
-        return fact
-
     async def release_here(
-        self, waiting: WaitingRequest[Any], fact_at: Callable[[AnswerTiming], Answered]
+        self, waiting: WaitingRequest[Any], kind: type[Answered], **fields: Any
     ) -> Answered:
-        """Record an answer in the task that asked, which goes on with it.
-
-        Args:
-            waiting: The request.
-            fact_at: Makes the fact, given when it becomes one.
-        """
+        """Record an answer, as `release`, in the task that asked, which goes on with it."""
         # A task that waits is woken by a callback that is scheduled: without one, nothing else has run.
         nothing_ran = self.loop.scheduled == waiting.asked
         if nothing_ran and self.loop.time() - self._breathed < LONGEST_BREATH:
-            fact = self._recorded_now(fact_at(self._at_once))
+            fact = self._record(waiting, kind, fields, at_once=True)
         else:
             async with self._releasing:
                 await self.settling.settle()
                 self._breathed = self.loop.time()
-                fact = self._recorded_now(fact_at(AnswerTiming(self.chain)))
-        waiting.future.set_result(fact)
+                fact = self._record(waiting, kind, fields)
         self.session.changed()
+        return fact
+
+    def _record(
+        self,
+        waiting: WaitingRequest[Any],
+        kind: type[Answered],
+        fields: dict[str, Any],
+        *,
+        at_once: bool = False,
+    ) -> Answered:
+        """Make an answer the fact that it is now, and give it to the agent; `at_once` says that nothing has run since it was asked for."""
+        if self.is_over:  # code that swallowed its cancellation has answered: that is no fact any more
+            raise asyncio.CancelledError
+        if kind is ModelAnswered:
+            give_own_ids(fields["responses"], self.used_ids, self.session.seed, waiting.key)
+        if waiting.parts or self._digests.parts or self._digests.chain != self.chain:
+            # Calls that were made at once share them.
+            self._digests = RequestDigests.known(parts=waiting.parts, chain=self.chain)
+        fact = kind.known(
+            at=self.session.now(),
+            turn=self.number,
+            key=waiting.key,
+            agent=waiting.agent,
+            digests=self._digests,
+            elapsed_ms=int((self.loop.time() - waiting.started) * 1_000_000 + 0.5) / 1000,
+            at_once=at_once,
+            **fields,
+        )
+        self.session.append(fact)
+        self.passed(fact)
+        waiting.future.set_result(fact)
         return fact
 
     @contextlib.asynccontextmanager
