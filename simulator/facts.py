@@ -206,8 +206,18 @@ class ModelAnswered(_Answer):
     error: RaisedError | None = None
 
 
-class ToolAnswered(_Answer):
-    """A tool call was answered; `scope` holds the calls of agent tools it is inside of.
+class _CallAnswer(_Answer):
+    """What became of a tool call; `scope` holds the calls of agent tools it is inside of."""
+
+    kind: str
+    call_id: str = Field(min_length=1)
+    tool_name: str = Field(min_length=1)
+    arguments: WrittenObject
+    scope: str = ""
+
+
+class ToolAnswered(_CallAnswer):
+    """A tool call was answered.
 
     `beneath` is what really happened in the world, where an injection told the agent something else: the whole
     answer of one that was distorted, the success of one that was lost. `traceback` is that of a real tool that raised, shortened
@@ -216,10 +226,6 @@ class ToolAnswered(_Answer):
     """
 
     kind: Literal["tool_answered"] = "tool_answered"
-    call_id: str = Field(min_length=1)
-    tool_name: str = Field(min_length=1)
-    arguments: WrittenObject
-    scope: str = ""
     outcome: Outcome
     effects: ToolEffects = call_effects.NO_EFFECTS
     beneath: Outcome | None = None
@@ -227,7 +233,7 @@ class ToolAnswered(_Answer):
     declared: str = Field(default="", exclude_if=lambda digest: not digest)
 
 
-class AgentRan(_Answer):
+class AgentRan(_CallAnswer):
     """A call of an agent that is used as a tool was let run: its agent answers, and what is asked in there are requests of its own.
 
     It is a fact where somebody else could have answered: a rule or a player of this name. Rules that fired change what the agent
@@ -235,10 +241,6 @@ class AgentRan(_Answer):
     """
 
     kind: Literal["agent_ran"] = "agent_ran"
-    call_id: str = Field(min_length=1)
-    tool_name: str = Field(min_length=1)
-    arguments: WrittenObject
-    scope: str = ""
 
 
 class CodeAnswered(_Answer):

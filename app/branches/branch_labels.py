@@ -25,8 +25,8 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import ROOT, Journal
-from simulator.session import fact_entries
 from simulator.session.adk_event_fields import (
+    calls_in,
     content_text,
     final_event,
     final_output,
@@ -97,7 +97,7 @@ def brief(fact: Fact | None) -> str:
             went_wrong = fact.outcome.kind in {"failed", "raised"}
             return f"{fact.tool_name} {'failed' if went_wrong else 'answered'}"
         case ModelAnswered():
-            called = [str(call.get("name")) for call in fact_entries.calls_in(fact.responses)]
+            called = [str(call.get("name")) for call in calls_in(fact.responses)]
             return f"{', '.join(called)} called" if called else f"turn of {fact.agent}"
         case _:
             return step_words(fact).removeprefix("the ")
@@ -154,7 +154,7 @@ def _said(fact: Fact) -> str:
 def _turn_said(fact: ModelAnswered) -> str:
     if fact.error is not None:
         return f"{fact.error.short_type}: {fact.error.message}"
-    calls: Any = fact_entries.calls_in(fact.responses)
+    calls: Any = calls_in(fact.responses)
     texts = [content_text(each.get("content")) for each in fact.responses if each.get("content")]
     called = [f"{call.get('name')}({arguments_line(call.get('args') or {})})" for call in calls]
     return ", ".join(called) or " ".join(texts)

@@ -58,7 +58,7 @@ from simulator.environment.call_effects import NO_EFFECTS
 from simulator.facts import ToolAnswered
 from simulator.kernel.kernel_agent import needs_of, unreachable
 from simulator.seats.requests import ToolRequest
-from simulator.session.commands import MoveHead, Redo, Undo
+from simulator.session.commands import FailCall, MoveHead, Redo, Undo
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -226,16 +226,13 @@ def _go_back(live: LiveSession) -> None:
         before, fact, call_id, tool, fault = failing
         found = live.simulation.journal.fact(int(fact))
         answered = found if isinstance(found, ToolAnswered) else None
-        _act(
-            live,
-            FailPastCall(
-                before=int(before),
-                call_id=call_id,
-                rule=rule_of(fault, tool),
-                outcome=answered.outcome if answered else None,
-                effects=answered.effects if answered else NO_EFFECTS,
-            ),
+        fail = FailCall(
+            key="",
+            rule=rule_of(fault, tool),
+            outcome=answered.outcome if answered else None,
+            effects=answered.effects if answered else NO_EFFECTS,
         )
+        _act(live, FailPastCall(before=int(before), call_id=call_id, fail=fail))
 
 
 def _begin_with_corrected(live: LiveSession, view: SimulationView) -> None:

@@ -16,10 +16,7 @@ from app.live.upload_quota import check_attached
 from app.session import page_state
 from app.session.page_state import View
 from simulator.base.frozen_value import Value
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
-from simulator.facts import Outcome
 from simulator.kernel.kernel_agent import check_message
 from simulator.runtime.commanding import Commanding
 from simulator.runtime.errors import SimulationError
@@ -214,17 +211,13 @@ class FailPastCall(PageWork):
     Attributes:
         before: The fact before that answer.
         call_id: The call.
-        rule: What the fault does.
-        outcome: The answer that the call had.
-        effects: What the call did besides.
+        fail: What the fault does, with the answer that the call had; the call has another key then.
     """
 
     is_of_step = True
     before: int
     call_id: str
-    rule: InjectionRule
-    outcome: Outcome | None = None
-    effects: ToolEffects = NO_EFFECTS
+    fail: FailCall
 
     @override
     def carry_out(self, simulation: Commanding) -> None:
@@ -235,8 +228,7 @@ class FailPastCall(PageWork):
             raise ValueError(
                 "The session went back, but this call is not waiting yet. Use Fail this call once it waits."
             )
-        fail = FailCall(key=key, rule=self.rule, outcome=self.outcome, effects=self.effects)
-        simulation.send(fail, AT_ONCE)
+        simulation.send(self.fail.model_copy(update={"key": key}), AT_ONCE)
 
 
 def with_tool(settings: EnvironmentSettings, name: str, **changes: Any) -> dict[str, ToolSettings]:

@@ -40,7 +40,7 @@ from simulator.base.json_values import JsonObject, copied, same
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script import AgentMove, Entry, Fails, ToolMove
-from simulator.session.fact_entries import calls_in
+from simulator.session.adk_event_fields import calls_in
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT
 
 

@@ -20,9 +20,9 @@ from simulator.base.json_text import (
     JsonSyntaxError,
     JsonTextError,
     check_values,
-    is_deep,
     read_json,
 )
+from simulator.base.json_values import is_deep
 
 _CHUNK = 1 << 18
 _MOST_STEPS = 5_000_000
@@ -204,7 +204,7 @@ class JsonStream:
         if (
             is_long
             and sum(self._text.count(sign, self._at, stop) for sign in "[{") > MOST_LEVELS
-            and is_deep(found)
+            and is_deep(found, MOST_LEVELS)
         ):
             raise self._error("nested too deeply", self._at)
         is_number = isinstance(found, (int, float))

@@ -31,9 +31,9 @@ from simulator.session.adk_event_fields import (
     USER_AUTHOR,
     function_calls,
     function_responses,
+    message_responses,
     parts_of,
 )
-from simulator.session.fact_entries import message_responses
 from simulator.session.history import FinalResponse, HistoryEntry, ToolCall, ToolError, ToolOutput, UserQuery
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query

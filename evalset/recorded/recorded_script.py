@@ -33,8 +33,7 @@ from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.runtime.turns.tool_effects import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
 from simulator.scripts.script import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
-from simulator.session.adk_event_fields import parts_of
-from simulator.session.fact_entries import calls_in, message_responses
+from simulator.session.adk_event_fields import calls_in, message_responses, parts_of
 from simulator.session.model import REQUEST_INPUT
 
 Agents: TypeAlias = Literal["moves", "model"]

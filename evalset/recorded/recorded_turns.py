@@ -21,8 +21,7 @@ from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.declared_tools import steers
 from simulator.runtime.turns.tool_effects import as_tools_give
-from simulator.session.adk_event_fields import content_text, parts_of
-from simulator.session.fact_entries import calls_in, message_responses
+from simulator.session.adk_event_fields import calls_in, content_text, message_responses, parts_of
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
 _UNKNOWN = "unknown"

@@ -44,8 +44,15 @@ from simulator.facts import (
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.models.reachability import model_reachability
 from simulator.session import SimulationSession
-from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, function_responses, parts_of
-from simulator.session.fact_entries import calls_in, message_responses, scope_of
+from simulator.session.adk_event_fields import (
+    USER_AUTHOR,
+    calls_in,
+    function_calls,
+    function_responses,
+    message_responses,
+    parts_of,
+)
+from simulator.session.fact_entries import scope_of
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT, Turn
 from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 

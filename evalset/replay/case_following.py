@@ -25,8 +25,7 @@ from simulator.environment.declared_tools import adk_refused
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import NOTHING_EARLIER, EarlierData
-from simulator.session.adk_event_fields import content_text, parts_of
-from simulator.session.fact_entries import calls_in
+from simulator.session.adk_event_fields import calls_in, content_text, parts_of
 from simulator.session.model import REQUEST_INPUT
 
 _BEFORE = -1

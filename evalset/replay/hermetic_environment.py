@@ -78,8 +78,9 @@ from simulator.runtime.adk.watched_services import give_earlier
 from simulator.runtime.knowledge.tool_shapes import described, shape_of
 from simulator.runtime.plugin.adk_plugin import failed_unseen, watched
 from simulator.runtime.plugin.call_claims import Claiming, innermost_call, is_inside, within
-from simulator.runtime.plugin.session_play import EnvironmentCall, SessionName, Sessions
+from simulator.runtime.plugin.session_play import SessionName, Sessions
 from simulator.runtime.turns.tool_effects import as_tools_give, repeated
+from simulator.runtime.turns.waiting_request import Call
 from simulator.session.adk_event_fields import USER_AUTHOR
 
 MOST_SESSIONS = 10_000
@@ -160,7 +161,7 @@ class _Answers(Claiming[SessionReplay]):
         return True
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
-        question = EnvironmentCall(call.tool, call.arguments, call.context)
+        question = Call.of(call.tool, call.arguments, call.context)
         replayed = self.session(call.context)
         if runs_agents(call.tool):
             runs, told = self._plugin.runs_agent(replayed, question)
@@ -180,9 +181,7 @@ class _Answers(Claiming[SessionReplay]):
         self._plugin.missed.append(text)
 
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
-        given = _given(
-            await self._plugin.recorded(self.session(context), EnvironmentCall(tool, arguments, context))
-        )
+        given = _given(await self._plugin.recorded(self.session(context), Call.of(tool, arguments, context)))
         return given if isinstance(given, dict) else {"result": given}
 
 
@@ -293,9 +292,7 @@ class HermeticEnvironment(BasePlugin):
             followed = replayed.followed.nearest if replayed.followed else None
         return followed is not None and followed.answers_agent(tool_name)
 
-    def runs_agent(
-        self, replayed: SessionReplay, question: EnvironmentCall
-    ) -> tuple[bool, RecordedCall | None]:
+    def runs_agent(self, replayed: SessionReplay, question: Call) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
         with replayed.lock:
             followed = replayed.followed
@@ -443,7 +440,7 @@ class HermeticEnvironment(BasePlugin):
         if call.long_running and waited and not tool.is_long_running:
             raise self._missed(OtherwiseError(f"no longer waits for a later response of {call.tool}"))
 
-    async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
+    async def recorded(self, replayed: SessionReplay, question: Call) -> RecordedCall:
         """Return a call as it was recorded, or as the policy has it answered.
 
         Raises:
@@ -539,7 +536,7 @@ class HermeticEnvironment(BasePlugin):
         self,
         replayed: SessionReplay,
         followed: SessionFollowed,
-        question: EnvironmentCall,
+        question: Call,
         missing: UnrecordedError,
     ) -> RecordedCall:
         """Have a call answered that was not recorded.

@@ -14,7 +14,8 @@ from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Provenance
 from simulator.runtime.plugin.call_claims import PluginAnswering
-from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
+from simulator.runtime.plugin.session_play import SessionPlay
+from simulator.runtime.turns.waiting_request import Call
 from simulator.session.environment_state import SessionEnvironment
 
 _AT_ONCE = 0.001
@@ -32,10 +33,10 @@ class Improvised:
     def __init__(self, environment_data: str = "") -> None:
         self._data = environment_data
         self._lock = threading.Lock()
-        self._heard: list[tuple[EnvironmentCall, RecordedCall]] = []
+        self._heard: list[tuple[Call, RecordedCall]] = []
         self._plays: dict[str, SessionPlay] = {}
 
-    def hear(self, question: EnvironmentCall, call: RecordedCall) -> None:
+    def hear(self, question: Call, call: RecordedCall) -> None:
         """Take in a call that was answered as recorded."""
         with self._lock:
             self._heard.append((question, call))
@@ -46,7 +47,7 @@ class Improvised:
         self,
         eval_id: str,
         known: Mapping[str, RecordedCase],
-        question: EnvironmentCall,
+        question: Call,
         within: tuple[str, ...],
         policy: Policy,
     ) -> RecordedCall | None:
@@ -101,7 +102,7 @@ def _without_waiting(rule: InjectionRule) -> InjectionRule:
     return rule.model_copy(update={"effect": effect, "latency_seconds": 0.0, "latency": None})
 
 
-def _learn(play: SessionPlay, question: EnvironmentCall, call: RecordedCall) -> None:
+def _learn(play: SessionPlay, question: Call, call: RecordedCall) -> None:
     play.judge(question)
     by = Provenance(source="recorded")
-    play.take(lambda number: question.answered(number, call.outcome, by, at=0.0, beneath=call.beneath))
+    play.take(question, call.outcome, by, at=0.0, beneath=call.beneath)

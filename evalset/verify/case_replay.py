@@ -62,7 +62,7 @@ from simulator.runtime.adk.boundaries import senders
 from simulator.runtime.adk.codec import jsonable, written_error
 from simulator.runtime.adk.watched_services import WatchedSessions
 from simulator.runtime.plugin.call_claims import within
-from simulator.runtime.plugin.session_play import EnvironmentCall
+from simulator.runtime.turns.waiting_request import Call
 
 
 class CaseReplay(NamedTuple):
@@ -346,7 +346,7 @@ class _Listening(HermeticEnvironment):
             words = error_words(error).removesuffix(".")
             self.unasked = f"{callback_context.agent_name} could not ask {name}: {words}{self.advice}"
 
-    async def recorded(self, replayed: SessionReplay, question: EnvironmentCall) -> RecordedCall:
+    async def recorded(self, replayed: SessionReplay, question: Call) -> RecordedCall:
         """Answer a call as it was recorded, and keep what was asked."""
         self.asked.append((self._turn, question.name, question.arguments))
         if inside := within():

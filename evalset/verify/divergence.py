@@ -23,7 +23,7 @@ from evalset.verify.results import Divergence, Pair, TextPiece, ValueDifference,
 from evalset.verify.verify_request import Criteria, Match
 from simulator.base.json_values import Json, JsonObject, same
 from simulator.base.place_names import ABSENT, differing
-from simulator.session.fact_entries import calls_in
+from simulator.session.adk_event_fields import calls_in
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
 """Checks whether a tool's arguments may be these (the last) where the golden has those."""

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -77,7 +77,19 @@ class Answer:
     @property
     def failure(self) -> ToolFailure | None:
         """The error that the answer reports, in one of the forms that tools use."""
-        return _failure(self.value)
+        value = self.value
+        if not isinstance(value, dict):
+            return None
+        error = value.get("error")
+        if isinstance(error, dict):
+            code = error.get("code", error.get("status"))
+            return ToolFailure(_code(code), pick_text(error, "message", "details", default=quoted(error)))
+        words = pick_text(value, "error_message", "error", "message", "detail")
+        if value.get("error_code") is not None or value.get("error_message") or error:
+            return ToolFailure(_code(value.get("error_code")), words or quoted(value))
+        if str(value.get("status")).lower() in _ERROR_STATUSES:
+            return ToolFailure(_code(value.get("code")), words or quoted(value))
+        return None
 
     @property
     def is_empty(self) -> bool:
@@ -158,21 +170,6 @@ def listed(items: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
-def _failure(value: object) -> ToolFailure | None:
-    if not isinstance(value, dict):
-        return None
-    error = value.get("error")
-    if isinstance(error, dict):
-        code = error.get("code", error.get("status"))
-        return ToolFailure(_code(code), pick_text(error, "message", "details", default=quoted(error)))
-    words = pick_text(value, "error_message", "error", "message", "detail")
-    if value.get("error_code") is not None or value.get("error_message") or error:
-        return ToolFailure(_code(value.get("error_code")), words or quoted(value))
-    if str(value.get("status")).lower() in _ERROR_STATUSES:
-        return ToolFailure(_code(value.get("code")), words or quoted(value))
-    return None
-
-
 def _code(value: object) -> int | str | None:
     if isinstance(value, str) and re.fullmatch(r"\d{1,4}", value.strip(), re.ASCII):
         return int(value)
@@ -196,28 +193,17 @@ def _record(value: object, wrappers: tuple[str, ...], wanted: Mapping[str, str])
 
 @dataclass(frozen=True)
 class DemoCall:
-    """A tool call: what the model wants to know or to do, and what it says along with it."""
+    """A tool call: what the model wants to know or to do, what it says along with it, and its answer once that is there."""
 
     tool: str
     arguments: Mapping[str, Any]
     spoken: str = field(default="", compare=False)
-
-    def part(self) -> types.Part:
-        """Return the part of google-genai's `Content` that makes this call."""
-        return types.Part(function_call=types.FunctionCall(name=self.tool, args=dict(self.arguments)))
+    answer: Answer = field(default=Answer({}), compare=False)
 
 
 def call(tool: str, **arguments: Any) -> DemoCall:
     """Write a call as it reads in Python: `call("find_order", order_id="A-1001")`."""
     return DemoCall(tool, arguments)
-
-
-@dataclass(frozen=True)
-class AnsweredDemoCall:
-    """A call of this agent, and its answer."""
-
-    call: DemoCall
-    answer: Answer
 
 
 @dataclass
@@ -233,7 +219,7 @@ class DemoTurn:
     """
 
     said: str
-    answered: list[AnsweredDemoCall] = field(default_factory=list)
+    answered: list[DemoCall] = field(default_factory=list)
     replied: list[str] = field(default_factory=list)
     others_called: list[str] = field(default_factory=list)
     steps: int = 0
@@ -278,16 +264,18 @@ def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
     waiting: list[types.FunctionCall] = []
     for content in contents:
         parts = content.parts or []
-        if content.role == "user" and (words := _words_of_user(parts)):
+        texts = [part.text for part in parts if part.text and not part.thought]
+        of_others = is_of_other_agent(texts)
+        words = "" if of_others or content.role != "user" else "\n".join(texts).strip()
+        if words or not turns:
             turns.append(DemoTurn(said=words))
-        if not turns:
-            turns.append(DemoTurn(said=""))
         turn = turns[-1]
-        turn.others_called.extend(_called_by_others(parts))
-        turn.steps += content.role == "model"
+        steps = [quoted_step(text) for text in texts] if of_others else []
+        turn.others_called += [step.tool for step in steps if step is not None and step.is_call]
+        if content.role == "model":
+            turn.steps += 1
+            turn.replied += texts
         for part in parts:
-            if content.role == "model" and part.text and not part.thought:
-                turn.replied.append(part.text)
             if part.function_call:
                 waiting.append(part.function_call)
             if part.function_response:
@@ -295,26 +283,13 @@ def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
     return turns
 
 
-def _words_of_user(parts: list[types.Part]) -> str:
-    texts = [part.text for part in parts if part.text and not part.thought]
-    if is_of_other_agent(texts):
-        return ""
-    return "\n".join(texts).strip()
-
-
-def _called_by_others(parts: list[types.Part]) -> Iterator[str]:
-    texts = [part.text for part in parts if part.text]
-    found = (quoted_step(text) for text in texts) if is_of_other_agent(texts) else ()
-    yield from (step.tool for step in found if step is not None and step.is_call)
-
-
-def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> AnsweredDemoCall:
+def _answered(response: types.FunctionResponse, waiting: list[types.FunctionCall]) -> DemoCall:
     """Pair a response with its call: by id where ADK left the ids in, else the oldest of the same name."""
     fitting = [one for one in waiting if one.id == response.id and one.name == response.name]
     origin = fitting[0] if fitting else types.FunctionCall(name=response.name)
     if fitting:
         waiting.remove(origin)
-    return AnsweredDemoCall(DemoCall(origin.name or "", origin.args or {}), Answer(response.response or {}))
+    return DemoCall(origin.name or "", origin.args or {}, answer=Answer(response.response or {}))
 
 
 MAX_STEPS = 12
@@ -358,7 +333,7 @@ class DemoModel(BaseLlm):
         """Answer with the calls that the thought waits for, or with its text."""
         talk = Talk.read(llm_request)
         said = self.give_up(talk) if talk.turn.steps >= MAX_STEPS else next_step(self.think(talk), talk)
-        parts = [types.Part(text=said)] if isinstance(said, str) else list(_parts(said))
+        parts = [types.Part(text=said)] if isinstance(said, str) else _parts(said)
         yield LlmResponse(
             content=types.Content(role="model", parts=parts),
             finish_reason=types.FinishReason.STOP,
@@ -367,11 +342,13 @@ class DemoModel(BaseLlm):
         )
 
 
-def _parts(calls: Sequence[DemoCall]) -> Iterator[types.Part]:
-    spoken = " ".join(filter(None, (call.spoken for call in calls)))
-    if spoken:
-        yield types.Part(text=spoken)
-    yield from (call.part() for call in calls)
+def _parts(calls: Sequence[DemoCall]) -> list[types.Part]:
+    spoken = " ".join(call.spoken for call in calls if call.spoken)
+    made = [types.FunctionCall(name=call.tool, args=dict(call.arguments)) for call in calls]
+    return [
+        *([types.Part(text=spoken)] if spoken else []),
+        *(types.Part(function_call=each) for each in made),
+    ]
 
 
 def next_step(thought: Steps[str], talk: Talk) -> Sequence[DemoCall] | str:
@@ -413,38 +390,22 @@ def together(thoughts: Iterable[Steps[Outcome]]) -> Steps[list[Outcome]]:
                 del running[place]
         if running:
             batch = yield [call for place in running for call in wanted[place]]
-            answers = dict(_shared_out(batch, [(place, len(wanted[place])) for place in running]))
+            for place in running:
+                count = len(wanted[place])
+                answers[place], batch = batch[:count], batch[count:]
     return [outcomes[place] for place in sorted(outcomes)]
 
 
-def _shared_out(
-    batch: Sequence[Answer], counts: Iterable[tuple[int, int]]
-) -> Iterable[tuple[int, Sequence[Answer]]]:
-    start = 0
-    for place, count in counts:
-        yield place, batch[start : start + count]
-        start += count
-
-
-def _take(wanted: Sequence[DemoCall], known: list[AnsweredDemoCall]) -> list[Answer | None]:
+def _take(wanted: Sequence[DemoCall], known: list[DemoCall]) -> list[Answer | None]:
     """Take the answers to these calls out of what is known, exact ones first.
 
     The agent's player may change a call before it is made. Where that was done twice, the answer
     to the changed call is taken, or else the model would ask the same again for ever.
     """
-    answers: list[Answer | None] = [
-        _take_one(known, lambda done, call=call: done.call == call) for call in wanted
-    ]
+    answers = [known.pop(known.index(call)).answer if call in known else None for call in wanted]
     for place, call in enumerate(wanted):
-        changed = [done for done in known if done.call.tool == call.tool]
+        changed = [done for done in known if done.tool == call.tool]
         if answers[place] is None and len(changed) >= _REFUSALS:
             known.remove(changed[-1])
             answers[place] = changed[-1].answer
     return answers
-
-
-def _take_one(known: list[AnsweredDemoCall], fits: Any) -> Answer | None:
-    for place, done in enumerate(known):
-        if fits(done):
-            return known.pop(place).answer
-    return None

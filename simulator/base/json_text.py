@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from simulator.base.json_values import is_deep
 from simulator.base.validation_words import InputError
 
 _TOO_DEEP = "nested too deeply"
@@ -69,7 +70,7 @@ def read_json(
         raise JsonSizeError(f"the text has {len(text):,} characters; the limit is {most:,}", 1, 1)
     check_values(text)
     value = _read(text, pairs=pairs, constants=constants)
-    if is_deep(value):
+    if is_deep(value, MOST_LEVELS):
         raise JsonTextError(_TOO_DEEP, *line_and_column(text, _deepest(text) or 0))
     return value
 
@@ -87,21 +88,6 @@ def check_values(text: str, start: int = 0, most: int = MOST_VALUES) -> None:
         raise JsonSizeError(
             f"the text has {found:,} values; the limit is {most:,}", *line_and_column(text, start)
         )
-
-
-def is_deep(value: Any, levels: int = MOST_LEVELS) -> bool:
-    """Return whether lists and objects are nested more than `levels` deep."""
-    level = [value]
-    for _ in range(levels):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, (dict, list))
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return any(isinstance(each, (dict, list)) for each in level)
 
 
 def _read(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None, constants: bool) -> Any:

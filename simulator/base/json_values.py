@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import AfterValidator, JsonValue
 from pydantic_core import from_json
 
-from simulator.base.json_text import is_deep
 from simulator.base.validation_words import InputError
 
 _DIGEST_LENGTH = 16
@@ -193,3 +192,18 @@ def same(left: object, right: object) -> bool:
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         return len(left) == len(right) and all(map(same, left, right))
     return left == right
+
+
+def is_deep(value: Any, levels: int) -> bool:
+    """Return whether lists and objects are nested more than `levels` deep."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return any(isinstance(each, (dict, list)) for each in level)

@@ -166,7 +166,7 @@ class _Grown:
                 continue
             is_last = number == self.children[parent][-1]
             line = lines[number] = lines.pop(parent) if is_last else lines[parent].forked()
-            line.apply(number, self.facts[number])
+            line.unread.append((number, self.facts[number]))
             if self.marked[number]:
                 counts[number] = len(line.entries())
         return counts

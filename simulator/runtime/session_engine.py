@@ -68,7 +68,7 @@ from simulator.runtime.adk.tool_guards import PlayedTool, all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedMemory, WatchedSessions
 from simulator.runtime.answering.dispatcher import SessionAnswering
-from simulator.runtime.answering.live_pipeline import LiveDrafting, LivePipeline, LiveRules
+from simulator.runtime.answering.pipeline import LiveDrafting, LivePipeline, LiveRules
 from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
 from simulator.runtime.knowledge.knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
@@ -142,19 +142,16 @@ class Engine:
         self.config, self.journal, self._clock = config, journal, clock
         self.append: Callable[[Fact], int] = journal.append
         self.seed = self._header_seed()
-        self._tool_shapes = ToolShapes(config.root_agent)
+        self.tools = ToolShapes(config.root_agent)
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
-        self.knowledge = LiveKnowledge(
-            journal, weakref.WeakMethod(self.tool_shapes), self._tool_shapes.own_settings
-        )
+        self.knowledge = LiveKnowledge(journal, weakref.WeakMethod(self.tool_shapes), self.tools.own_settings)
         self.modelling = Modelling(self.knowledge, clock)
-        self.tool_codes = self._tool_shapes.codes
-        self.drafting = LiveDrafting(self.seed, self.knowledge, self.tool_codes)
+        self.drafting = LiveDrafting(self.seed, self.knowledge, self.tools)
         self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: ReplayDivergence | None = None
         self.version = 0
-        self.notify: Callable[[], None] = lambda: None
+        self.notify: Callable[[], None] | None = None
         self.run: TurnRun | None = None
         self.answering: SessionAnswering | None = None
         self._task: asyncio.Task[None] | None = None
@@ -194,7 +191,7 @@ class Engine:
 
     def knowledge_along(self, journal: Journal) -> LiveKnowledge:
         """Return what the environment knows along another journal of this session."""
-        own = self._tool_shapes.own_settings
+        own = self.tools.own_settings
         return LiveKnowledge(journal, weakref.WeakMethod(self.tool_shapes), own).up_to_date()
 
     def tool_shapes(self) -> Mapping[str, ToolShape]:
@@ -202,12 +199,12 @@ class Engine:
         shown = self.last_model_call()
         # A call that was confirmed before the process began comes without a model that was shown its tool.
         tools = shown.request.tools_dict if shown else self._tools_of_calls()
-        return self._tool_shapes.known(tools, self.journal.fold.environment.declared)
+        return self.tools.known(tools, self.journal.fold.environment.declared)
 
     def brought(self, tool_name: str) -> str:
         """Return the digest of the declaration of a tool that only a tool set brings; empty for the agent's own."""
         self.tool_shapes()
-        shape = self._tool_shapes.shown(tool_name)
+        shape = self.tools.shown.get(tool_name)
         return shape.schema_digest if shape else ""
 
     def _tools_of_calls(self) -> Mapping[str, Any]:
@@ -235,14 +232,16 @@ class Engine:
     def changed(self) -> None:
         """Count a change, and wake those who wait for rest once it is there."""
         self.noticed()
-        look(self)
+        if self.run is None:
+            look(self)
         if self.at_rest():
             self._news.set()
 
     def noticed(self) -> None:
         """Count a change that cannot be the one that others wait for."""
         self.version += 1
-        self.notify()
+        if self.notify is not None:
+            self.notify()
 
     def problem(self, text: str) -> None:
         """Keep a word for the person, once."""
@@ -438,24 +437,18 @@ class Engine:
 
     async def rest(self, patience: float | None) -> bool:
         """Wait until nothing happens before a person does something; False if `patience` seconds were not enough."""
-        until = None if patience is None else asyncio.get_running_loop().time() + patience
-        while True:
-            left = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-            try:
-                async with asyncio.timeout(left):
-                    if await self._rests():
+        try:
+            async with asyncio.timeout(patience):
+                while True:
+                    while not self.at_rest():
+                        self._news.clear()
+                        await self._news.wait()
+                    if self.run is not None:
+                        await self.run.settling.settle()
+                    if self.at_rest():  # else what was on its way meanwhile has ended it
                         return True
-            except TimeoutError:
-                return self.at_rest()
-
-    async def _rests(self) -> bool:
-        """Wait for rest; False if what was on its way meanwhile has ended it: then it is to be waited for again."""
-        while not self.at_rest():
-            self._news.clear()
-            await self._news.wait()
-        if self.run is not None:
-            await self.run.settling.settle()
-        return self.at_rest()
+        except TimeoutError:
+            return self.at_rest()
 
     async def stop(self) -> None:
         """End the turn in progress, or what the user's player is at; what has happened so far stays."""

@@ -16,14 +16,13 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.journal import Journal
-from simulator.runtime import performing, simulation_commands
+from simulator.runtime import performing, session_views
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.adk.watched_services import checked_earlier
 from simulator.runtime.commanding import Commanding, SimulationView
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.session_engine import Engine, opening_facts
 from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
-from simulator.runtime.user_seat import user_view
 from simulator.seats.requests import Request
 from simulator.session import IllegalFactError, Seats, SimulationSession
 from simulator.session.commands import Command, Question
@@ -88,7 +87,7 @@ class Simulation(Commanding):
         """
         config = SimulatedAgentConfig.of(config)
         header = {"session_id": session_id or _new_id(), "user_id": user_id, "seed": seed or _new_id()}
-        state, now = simulation_commands.plain(initial_state or {}, "initial state"), round(clock(), 3)
+        state, now = performing.plain(initial_state or {}, "initial state"), round(clock(), 3)
         begins = {"initial_state": state, "earlier": checked_earlier(earlier, now)}
         with _as_simulation_error():
             journal = Journal(opening_facts(config, header, begins, seats, rules, now=now))
@@ -124,12 +123,12 @@ class Simulation(Commanding):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
-        return self._loop.call(lambda: simulation_commands.session_of(self._engine))
+        return self._loop.call(session_views.session_of, self._engine)
 
     @property
     def pending(self) -> tuple[Request, ...]:
         """The requests that wait for a person, oldest first."""
-        return self._loop.call(lambda: simulation_commands.pending_of(self._engine))
+        return self._loop.call(session_views.pending_of, self._engine)
 
     @property
     def journal(self) -> Journal:
@@ -149,15 +148,15 @@ class Simulation(Commanding):
         """Return the snapshot for somebody who is on the loop's thread already, as the work of `read` is."""
         engine = self._engine
         return SimulationView(
-            session=simulation_commands.session_of(engine),
-            pending=simulation_commands.pending_of(engine),
-            running=simulation_commands.running_of(engine),
+            session=session_views.session_of(engine),
+            pending=session_views.pending_of(engine),
+            running=session_views.running_of(engine),
             busy=not engine.at_rest(),
             version=engine.version,
             problems=tuple(engine.problems),
             divergence=engine.divergence,
             head=engine.journal.head,
-            user=user_view(engine),
+            user=session_views.user_view(engine),
             undoes=undone(engine.journal),
             redoes=redone(engine.journal),
         )
@@ -169,7 +168,7 @@ class Simulation(Commanding):
     def look(self, question: Question) -> Any:
         """Return the answer to a question."""
         performing.check_question(question)
-        return self._loop.call(lambda: performing.look(self._engine, question))
+        return self._loop.call(performing.look, self._engine, question)
 
     # ------------------------------------------------------------ commands
 
@@ -227,7 +226,7 @@ class Simulation(Commanding):
 
     def read(self, work: Callable[[Engine], Any]) -> Any:
         """Return what some work reads from the engine, on its thread."""
-        return self._loop.call(lambda: work(self._engine))
+        return self._loop.call(work, self._engine)
 
 
 def _new_id() -> str:

@@ -72,9 +72,9 @@ class UserAtWork:
 
 
 def look(engine: Engine) -> None:
-    """Let the user's player speak if it is their turn and nobody has to agree first."""
+    """Let the user's player speak if it is their turn and nobody has to agree first; called where no turn runs."""
     work = engine.user
-    if work.is_open and work.task is None and engine.run is None and _is_due(engine):
+    if work.is_open and work.task is None and _is_due(engine):
         work.is_let, work.came_back_to = False, None
         work.since, work.progress = engine.now(), ""
         work.task = asyncio.get_running_loop().create_task(_speak(engine), context=contextvars.Context())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
@@ -50,16 +50,6 @@ class Leftover(Value):
     words: str
 
 
-class _Asked(NamedTuple):
-    """What lines are compared with; the tool is empty but for a call of a tool."""
-
-    kind: Literal["model", "tool", "code"]
-    agent: str
-    tool_name: str = ""
-    arguments: JsonObject = {}  # noqa: RUF012 - it is never changed
-    call_id: str = ""
-
-
 class Taken(NamedTuple):
     """A request, and the line that answers it."""
 
@@ -94,17 +84,17 @@ class _Slot:
         """Whether it was used as often as it says; one for any number of calls is done with the first."""
         return self.used >= (1 if self.most == float("inf") else self.most)
 
-    def fits(self, asked: _Asked) -> bool:
-        """Return whether it can answer what is asked."""
+    def fits(self, asked: Request | Answered) -> bool:
+        """Return whether it can answer what is asked, or could answer what was."""
         if not self.is_left or (self.agent and self.agent != asked.agent):
             return False
         match self.entry:
             case AgentMove():
-                return asked.kind == "model"
+                return isinstance(asked, ModelRequest | ModelAnswered)
             case CodeMove():
-                return asked.kind == "code"
+                return isinstance(asked, CodeRequest | CodeAnswered)
             case ToolMove() as move:
-                return asked.kind == "tool" and _answers(move, asked)
+                return isinstance(asked, ToolRequest | ToolAnswered | AgentRan) and _answers(move, asked)
             case _:
                 return False
 
@@ -121,23 +111,12 @@ class _Slot:
                 return provenance.by == BY_SCRIPT
 
 
-def _answers(move: ToolMove, asked: _Asked) -> bool:
+def _answers(move: ToolMove, asked: ToolRequest | ToolAnswered | AgentRan) -> bool:
     if move.call_id and move.call_id != asked.call_id:
         return False
     if not (answers_any_tool(move) or move.tool == asked.tool_name):
         return False
     return same(asked.arguments, move.args) if move.exactly else holds(asked.arguments, move.args)
-
-
-def _asked(request: Request | Answered) -> _Asked:
-    match request:
-        case ModelRequest() | ModelAnswered():
-            return _Asked("model", request.agent)
-        case CodeRequest() | CodeAnswered():
-            return _Asked("code", request.agent)
-        case ToolRequest() | ToolAnswered() | AgentRan():
-            arguments: JsonObject = request.arguments
-            return _Asked("tool", request.agent, request.tool_name, arguments, request.call_id)
 
 
 def holds(given: JsonValue, wanted: JsonValue) -> bool:
@@ -170,12 +149,11 @@ class Lines:
 
         It counts as used.
         """
-        asked = [_asked(request) for request in requests]
         for slot in self._in_order():
-            place = next((place for place, each in enumerate(asked) if slot.fits(each)), None)
-            if place is not None and not isinstance(slot.entry, CHANGES):
+            request = next((each for each in requests if slot.fits(each)), None)
+            if request is not None and not isinstance(slot.entry, CHANGES):
                 self._use(slot)
-                return Taken(requests[place], slot.entry, slot.place)
+                return Taken(request, slot.entry, slot.place)
         return None
 
     def put_back(self, taken: Taken) -> None:
@@ -188,8 +166,7 @@ class Lines:
         """Count the line that a fact of this turn came from as used, where it came from one."""
         match fact:
             case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():
-                asked = _asked(fact)
-                found = (each for each in self._in_order() if each.fits(asked))
+                found = (each for each in self._in_order() if each.fits(fact))
                 slot = next((each for each in found if each.may_have_given(fact.provenance)), None)
                 if slot is not None:
                     self._use(slot)

@@ -45,8 +45,7 @@ from simulator.scripts.script_player import MisplacedError, open_call
 from simulator.scripts.script_text import ScriptError, asked_about
 from simulator.seats.answers import raised
 from simulator.session import OpenCall, SessionFold
-from simulator.session.adk_event_fields import parts_of
-from simulator.session.fact_entries import calls_in, message_responses
+from simulator.session.adk_event_fields import calls_in, message_responses, parts_of
 
 _TRANSFER = "transfer_to_agent"
 

@@ -205,3 +205,19 @@ def quoted_step(text: str) -> QuotedStep | None:
         return None
     tool = found["called"] or found["answered"]
     return QuotedStep(tool, bool(found["called"]), value) if isinstance(value, dict) else None
+
+
+def message_responses(message: JsonObject) -> list[dict[str, Any]]:
+    """Return the function responses of a message, in either of google-genai's spellings."""
+    found = (part.get("function_response") or part.get("functionResponse") for part in parts_of(message))
+    return [response for response in found if response]
+
+
+def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the function calls in a model's complete responses, in either of google-genai's spellings."""
+    for response in responses:
+        if response.get("partial"):
+            continue
+        for part in parts_of(response.get("content")):
+            if call := part.get("function_call") or part.get("functionCall"):
+                yield call

@@ -28,6 +28,7 @@ from simulator.session.adk_event_fields import (
     content_text,
     final_event,
     final_output,
+    message_responses,
     message_text,
     output_text,
     parts_of,
@@ -78,26 +79,10 @@ def started(number: int, fact: TurnStarted) -> list[HistoryEntry]:
     ]
 
 
-def message_responses(message: JsonObject) -> list[dict[str, Any]]:
-    """Return the function responses of a message, in either of google-genai's spellings."""
-    found = (part.get("function_response") or part.get("functionResponse") for part in parts_of(message))
-    return [response for response in found if response]
-
-
 def scope_of(key: str) -> str:
     """Return the calls of agent tools that a request with this key happened inside of."""
     parts = key.split("/", 2)
     return parts[1] if len(parts) == 3 else ""  # noqa: PLR2004 - a key is turn/scope/rest
-
-
-def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the function calls in a model's complete responses, in either of google-genai's spellings."""
-    for response in responses:
-        if response.get("partial"):
-            continue
-        for part in parts_of(response.get("content")):
-            if call := part.get("function_call") or part.get("functionCall"):
-                yield call
 
 
 def answered_by_model(number: int, fact: ModelAnswered) -> Iterator[HistoryEntry]:

@@ -45,8 +45,14 @@ from simulator.facts import (
     UserProposed,
     UserSeated,
 )
-from simulator.session import fact_entries
-from simulator.session.adk_event_fields import final_event, final_output, open_calls, state_after
+from simulator.session.adk_event_fields import (
+    calls_in,
+    final_event,
+    final_output,
+    message_responses,
+    open_calls,
+    state_after,
+)
 from simulator.session.environment_state import SessionEnvironment
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
 from simulator.session.timeline_fold import Timeline
@@ -111,6 +117,7 @@ class SessionFold:
         environment: What is set for the environment now.
         declared_tools: The tools that only are declared, as they were when the last turn started.
         counts: How often tools were called and rules were moved; to be read at once.
+        tool_answers: How many answers tools have given.
         proposals: What a model proposed in the running turn, by the request's key.
         drafts: What a model drafted in it for tool calls, by their keys.
         draws: Which offline draft was drawn last in it for a tool call, by its key; the first is 0.
@@ -133,7 +140,7 @@ class SessionFold:
         self._agents_ran: set[str] = set()
         self.drafts: dict[str, ToolProposed] = {}
         self.draws: dict[str, int] = {}
-        self.counts = Counts()
+        self.counts, self.tool_answers = Counts(), 0
         self.environment = SessionEnvironment()
         self.declared_tools: tuple[DeclaredTool, ...] = ()
         self.user = UserSeat()
@@ -270,7 +277,7 @@ class SessionFold:
         if fact.purpose == "query":
             return
         known = {call.call_id for call in self._open}
-        responses = fact_entries.message_responses(fact.message)
+        responses = message_responses(fact.message)
         self._require(fact, bool(responses), "a reply needs at least one function response")
         unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
         self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
@@ -282,7 +289,7 @@ class SessionFold:
 
     def _check_model_turn(self, fact: ModelAnswered) -> None:
         self._check_answer(fact)
-        ids = [call.get("id") for call in fact_entries.calls_in(fact.responses)]
+        ids = [call.get("id") for call in calls_in(fact.responses)]
         self._require(fact, all(ids), "a function call has no id")
         if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
             doubled = sorted(
@@ -300,7 +307,7 @@ class SessionFold:
         """
         check, take = self._ways[type(fact)]
         check(self, fact)
-        self._timeline.apply(number, fact)
+        self._timeline.unread.append((number, fact))
         take(self, fact)
 
     def _open_session(self, fact: SessionOpened) -> None:
@@ -363,9 +370,10 @@ class SessionFold:
 
     def _answer_by_model(self, fact: ModelAnswered) -> None:
         self._keys.add(fact.key)
-        self._calls |= {call["id"] for call in fact_entries.calls_in(fact.responses)}
+        self._calls |= {call["id"] for call in calls_in(fact.responses)}
 
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
+        self.tool_answers += 1
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
         if fact.call_id not in self._agents_ran:  # else the call was counted when its agent began

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
-from simulator.session.adk_event_fields import final_output, function_calls
-from simulator.session.fact_entries import message_responses
+from simulator.session.adk_event_fields import final_output, function_calls, message_responses
 from simulator.session.model import SimulationSession, Turn
 
 

@@ -1,6 +1,6 @@
 """Adds facts up to the timeline that people read, when somebody looks at it.
 
-A fact is only noted when it comes (`apply`): an agent that runs must not wait for what nobody may look at. `entries`
+A fact is only noted when it comes (`unread`): an agent that runs must not wait for what nobody may look at. `entries`
 reads those that were noted since it was asked last, and returns the history. `fact_entries` says how one fact reads;
 this module says where that goes:
 
@@ -55,11 +55,11 @@ from simulator.session.model import OpenCall
 class Timeline:
     """The history of a session, for facts that are legal.
 
-    A fact is only noted when it comes: an agent that runs must not wait for what nobody may look at.
+    A fact is only noted when it comes, in `unread`: an agent that runs must not wait for what nobody may look at.
     """
 
     def __init__(self) -> None:
-        self._unread: list[tuple[int, Fact]] = []
+        self.unread: list[tuple[int, Fact]] = []
         self._entries: list[HistoryEntry] = []
         self._current: list[HistoryEntry] = []
         self._notes: list[Callable[[int], HistoryEntry]] = []
@@ -79,13 +79,9 @@ class Timeline:
                 setattr(twin, name, held.copy())
         return twin
 
-    def apply(self, number: int, fact: Fact) -> None:
-        """Note a fact; `number` is its number in the journal."""
-        self._unread.append((number, fact))
-
     def entries(self, live_events: Iterable[JsonObject] = ()) -> tuple[HistoryEntry, ...]:
         """Return the history; `live_events` are those that ADK has appended in the running turn."""
-        unread, self._unread = self._unread, []
+        unread, self.unread = self.unread, []
         for number, fact in unread:
             self._read(number, fact)
         current = self._with_responses(live_events, self._last_model_fact) if self._running else self._current

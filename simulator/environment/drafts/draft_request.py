@@ -60,6 +60,7 @@ class Draft(FiniteValue):
         varies: Whether another draw gives another answer.
         problems: What is wrong with it where the tool's schema has no value.
         effects: What the tool's code does besides, where it gives this answer.
+        failure: Why none could be made, where this is there instead.
     """
 
     value: JsonValue
@@ -69,6 +70,12 @@ class Draft(FiniteValue):
     varies: bool = False
     problems: tuple[Problem, ...] = ()
     effects: ToolEffects = NO_EFFECTS
+    failure: str = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where it comes from, and what is wrong with it, in words."""
+        return (self.why, *(f"{problem.path}: {problem.message}" for problem in self.problems))
 
 
 @dataclass(frozen=True)

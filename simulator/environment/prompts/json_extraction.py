@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, taken
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.base.json_values import Json, NotJsonError, canonical, taken
 from simulator.environment.environment_value import FiniteValue
-from simulator.environment.prompts.provider_schemas import RESULT, AnswerSchema
-from simulator.environment.schema.schema_checks import BrokenSchemaError, check, in_words
-from simulator.environment.schema.schema_plans import plan_for
+from simulator.environment.prompts.provider_schemas import AnswerSchema
+from simulator.environment.schema.schema_checks import check, in_words
+from simulator.environment.schema.schema_plans import RESULT, is_error_beside
 
 MOST_CHARACTERS = 400_000
 """A longer text is not read: no tool's answer is as long as that."""
@@ -165,52 +164,3 @@ def _why_unreadable(said: str, fault: ValueError) -> str:
     except ValueError as error:
         return f"the answer is not valid JSON: {error}"
     return f"the answer is not valid JSON: {fault}"
-
-
-# Says where an answer breaks a tool's output schema; an error is right beside any schema, as it describes no error.
-
-
-_MOST_TOLD = 3
-_CHOICES = ("anyOf", "oneOf", "allOf")
-
-
-def breach(value: Json, schema: JsonObject | None) -> str:
-    """Return where an answer breaks a schema: "breaks the output schema: $.total: 'x' is not of type 'number'"; else "".
-
-    The schema may be in any form that `normalise` reads. None, one that says nothing and one that is itself broken
-    cannot be broken, and an error needs not fit. A value stands for itself or, as ADK wraps it, in a field `result`.
-    """
-    try:
-        plan = plan_for(schema or {})
-    except BrokenSchemaError:
-        return ""
-    found = plan.problems(value)
-    if not found or found[0].of_schema or is_error_beside(value, plan.schema):
-        return ""
-    if isinstance(value, dict) and value.keys() == {RESULT} and not plan.problems(value[RESULT]):
-        return ""
-    return f"breaks the output schema: {'; '.join(in_words(found, _MOST_TOLD))}"
-
-
-def is_error_beside(value: Json, schema: JsonObject) -> bool:
-    """Return whether a value that does not fit a schema is an error that a tool reports, and no botched answer.
-
-    Args:
-        value: The value.
-        schema: What `normalise` has given.
-    """
-    if not isinstance(value, dict) or not is_error(value):
-        return False
-    # A failed order may have the status "failed": alone, among fields of the answer, the word tells no error.
-    if is_error({name: inner for name, inner in value.items() if name != "status"}):
-        return True
-    return not value.keys() <= set(_fields(schema))
-
-
-def _fields(schema: Any) -> Iterator[str]:
-    if not isinstance(schema, dict):
-        return
-    yield from schema.get("properties", ())
-    for name in _CHOICES:
-        for part in schema.get(name, ()):
-            yield from _fields(part)

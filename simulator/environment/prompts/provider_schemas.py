@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping
 from simulator.base.json_values import Json, JsonObject
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
-
-RESULT = "result"
-"""The field of the object in which a value is asked for that is no object itself, as ADK wraps it too."""
+from simulator.environment.schema.schema_plans import RESULT
 
 _NOTES = frozenset({"title", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 _EVERYWHERE = frozenset({"type", "description", "enum", "const", "items", "anyOf", "oneOf", "properties"}) | {

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from simulator.base.json_values import Json, JsonObject, canonical, digest
 from simulator.environment.environment_value import FiniteValue
-from simulator.environment.prompts.provider_schemas import RESULT, AnswerSchema
+from simulator.environment.prompts.provider_schemas import AnswerSchema
+from simulator.environment.schema.schema_plans import RESULT
 
 
 class RecordedExample(FiniteValue):
@@ -30,19 +31,11 @@ class KnownThing(FiniteValue):
     gone: bool = False
 
 
-class PreviousCall(FiniteValue):
-    """A call that was answered before, of this tool or of one that shares its state."""
-
-    tool_name: str = Field(min_length=1)
-    parameters: JsonObject = Field(default_factory=dict)
-    response: Json = None
-
-
 class AskedCall(FiniteValue):
     """A tool call that a model is asked to answer, and all that it is told.
 
     What matters most comes first: `recorded` nearest first, `things` those first that the arguments name. `previous`
-    is oldest first. `environment_data` is a text, JSON of tables or words. `connections` and `invariants` are one
+    are the calls of this tool and of those that share its state, as `RememberedCall`, oldest first. `environment_data` is a text, JSON of tables or words. `connections` and `invariants` are one
     sentence or line each. `draft` is the answer that was drafted without a model, with where it comes from; `examples` are responses
     that the tool's declaration shows, `outcomes` the ways in which its code ends, one line each, and `source` is its code.
     """
@@ -56,7 +49,7 @@ class AskedCall(FiniteValue):
     recorded: tuple[RecordedExample, ...] = ()
     things: tuple[KnownThing, ...] = ()
     initial_state: str = ""
-    previous: tuple[PreviousCall, ...] = ()
+    previous: tuple[JsonObject, ...] = ()
     connections: tuple[str, ...] = ()
     invariants: tuple[str, ...] = ()
     draft: str = ""
@@ -156,7 +149,8 @@ def _sections(asked: AskedCall, schema: AnswerSchema, budgets: Budgets) -> Itera
     yield Section("recorded calls of this tool, the nearest first", _recorded(asked, budgets.recorded))
     yield Section("what there was in the beginning", cut(asked.initial_state, budgets.initial_state))
     calls = [
-        f"{call.tool_name}({in_json(call.parameters)}) -> {in_json(call.response)}" for call in asked.previous
+        f"{call['tool_name']}({in_json(call['parameters'])}) -> {in_json(call['response'])}"
+        for call in asked.previous
     ]
     yield Section("earlier calls, the latest last", listed(calls, budgets.previous, newest_last=True))
     things = [

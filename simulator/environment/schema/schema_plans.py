@@ -1,4 +1,7 @@
-"""Settles the choices that a JSON schema leaves: gives the plain schemas, without choices, that it stands for."""
+"""Settles the choices that a JSON schema leaves: gives the plain schemas, without choices, that it stands for; and says where an answer breaks it.
+
+An error is right beside any schema, as that describes no error.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,17 @@ from jsonschema.exceptions import UnknownType
 from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
 
-from simulator.base.json_values import JsonObject, same
+from simulator.base.json_values import Json, JsonObject, same
+from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.schema.pattern_texts import matches
-from simulator.environment.schema.schema_checks import Problem, check_normal, normalise, unchecked_validator
+from simulator.environment.schema.schema_checks import (
+    BrokenSchemaError,
+    Problem,
+    check_normal,
+    in_words,
+    normalise,
+    unchecked_validator,
+)
 from simulator.environment.schema.schema_merge import NEVER, both_of, merged
 
 _MOST_ALTERNATIVES = 24
@@ -342,3 +353,52 @@ def is_of(value: JsonValue, kind: str) -> bool:
 
 def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
+
+
+_MOST_PROBLEMS = 3
+RESULT = "result"
+"""The field of the object in which a value is asked for that is no object itself, as ADK wraps it too."""
+
+
+def breach(value: Json, schema: JsonObject | None) -> str:
+    """Return where an answer breaks a schema: "breaks the output schema: $.total: 'x' is not of type 'number'"; else "".
+
+    The schema may be in any form that `normalise` reads. None, one that says nothing and one that is itself broken
+    cannot be broken, and an error needs not fit. A value stands for itself or, as ADK wraps it, in a field `result`.
+    """
+    if not schema:
+        return ""
+    try:
+        plan = plan_for(schema)
+    except BrokenSchemaError:
+        return ""
+    found = plan.problems(value)
+    if not found or found[0].of_schema or is_error_beside(value, plan.schema):
+        return ""
+    if isinstance(value, dict) and value.keys() == {RESULT} and not plan.problems(value[RESULT]):
+        return ""
+    return f"breaks the output schema: {'; '.join(in_words(found, _MOST_PROBLEMS))}"
+
+
+def is_error_beside(value: Json, schema: JsonObject) -> bool:
+    """Return whether a value that does not fit a schema is an error that a tool reports, and no botched answer.
+
+    Args:
+        value: The value.
+        schema: What `normalise` has given.
+    """
+    if not isinstance(value, dict) or not is_error(value):
+        return False
+    # A failed order may have the status "failed": alone, among fields of the answer, the word tells no error.
+    if is_error({name: inner for name, inner in value.items() if name != "status"}):
+        return True
+    return not value.keys() <= set(_field_names(schema))
+
+
+def _field_names(schema: Any) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    yield from schema.get("properties", ())
+    for name in ("anyOf", "oneOf", "allOf"):
+        for part in schema.get(name, ()):
+            yield from _field_names(part)

@@ -240,10 +240,10 @@ class LoopThread:
         """Call a function on the loop's thread and return its result; there at once, and from any other thread."""
         return function() if threading.current_thread() is self._thread else self.call(function)
 
-    def call(self, function: Callable[[], T]) -> T:
+    def call(self, function: Callable[[*Ts], T], *given: *Ts) -> T:
         """Call a function on the loop's thread and return its result."""
 
         async def work() -> T:
-            return function()
+            return function(*given)
 
         return self.run(work())

@@ -46,14 +46,13 @@ from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCa
 from simulator.runtime.adk.codec import jsonable, response_json, written_error
 from simulator.runtime.adk.tool_guards import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
-from simulator.runtime.answering.live_pipeline import GENERATORS, LivePipeline
-from simulator.runtime.answering.pipeline import AuthoredAnswer, refused
+from simulator.runtime.answering.pipeline import GENERATORS, AuthoredAnswer, LivePipeline, refused
 from simulator.runtime.errors import ends_the_work
 from simulator.runtime.turns.fired_rules import Firing, of_one
 from simulator.runtime.turns.tool_effects import watched
 from simulator.runtime.turns.turn import SessionPort, TurnRun
 from simulator.runtime.turns.waiting_request import WaitingRequest
-from simulator.session.fact_entries import calls_in
+from simulator.session.adk_event_fields import calls_in
 
 _PARKED_SECONDS = 2.0
 """How long a real tool waits for other code, twice, before the calls behind it are named."""
@@ -107,7 +106,9 @@ class SessionAnswering:
         """Find somebody for a request that waits, or whose seat was swapped."""
         if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
             return
-        self._leave_queue(waiting)
+        if waiting.is_queued and waiting.job is not None:  # a real call that has not begun is taken back
+            waiting.job.cancel()
+            waiting.job, waiting.is_queued = None, False
         waiting.gave_up = ""
         if not self._needs_judging(waiting) and self._player(waiting) == "person":
             self._to_person(waiting)
@@ -116,19 +117,12 @@ class SessionAnswering:
         waiting.for_person = False
         self.start(waiting, self._answer(waiting))
 
-    @staticmethod
-    def _leave_queue(waiting: WaitingRequest[Any]) -> None:
-        """Take back a real call that has not begun."""
-        if waiting.is_queued and waiting.job is not None:
-            waiting.job.cancel()
-            waiting.job, waiting.is_queued = None, False
-
     def start(self, waiting: WaitingRequest[Any], work: Coroutine[Any, Any, None]) -> None:
         """Let a task find the answer: where the request was asked, but everything in it is real.
 
         So nothing in it is answered by a seat, and its timers are not the agent's.
         """
-        context = waiting.context.copy()
+        context = waiting.around.copy()
         context.run(INSIDE_REAL_CALL.set, RealCall(waiting.key))
         loop = asyncio.get_running_loop()
         waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
@@ -322,19 +316,17 @@ class SessionAnswering:
                     responses.append(given)
                     is_first = len(responses) == 1 and is_same
                     waiting.spoken = response if is_first else None  # else ADK is given what is a fact
-                    self._hear(waiting, responses[-1])
+                    if given.get("partial"):
+                        content: Any = given.get("content") or {}
+                        parts = content.get("parts") or ()
+                        waiting.running_text += "".join(part.get("text") or "" for part in parts)
+                        self._session.changed()
         except BaseException as raised:
             if ends_the_work(raised):
                 raise
             error = written_error(raised)
         waiting.running = False
         return tuple(responses), error
-
-    def _hear(self, waiting: WaitingRequest[ModelCall], response: JsonObject) -> None:
-        if response.get("partial"):
-            content: Any = response.get("content") or {}
-            waiting.running_text += "".join(part.get("text") or "" for part in content.get("parts") or ())
-            self._session.changed()
 
     # ------------------------------------------------------------ the real thing
 

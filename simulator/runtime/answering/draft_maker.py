@@ -23,12 +23,10 @@ from simulator.environment.prompts.tool_prompt import AskedCall
 from simulator.environment.recordings.nearest_calls import Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.invariants import Contradiction
-from simulator.facts import Outcome
 from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call, model_evidence
-from simulator.runtime.turns.tool_effects import outcome_of
 from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 
@@ -36,28 +34,6 @@ _NUMBERS = re.compile(r"([a-z]\w*)[\s:=]{1,3}(-?\d+(?:\.\d+)?)(?![\w.]*\w{3})")
 _LONGEST_REASON = 300
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
-
-
-class OfflineDraft(NamedTuple):
-    """A draft made without a model: the proposed response, and where it comes from in words.
-
-    `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
-    says whether another draw gives another draft. `effects` are what the tool's code does besides, where it gives this draft.
-    `failure` says why there is none, where one could not be made.
-    """
-
-    tool: ToolDeclaration
-    draft: JsonValue
-    sources: tuple[str, ...] = ()
-    is_guess: bool = False
-    blanks: tuple[Blank, ...] = ()
-    varies: bool = False
-    effects: ToolEffects = NO_EFFECTS
-    failure: str = ""
-
-    def given(self) -> Outcome:
-        """Return the draft as the outcome of the call."""
-        return outcome_of(self.draft)
 
 
 class Drafting(ABC, Generic[C]):
@@ -75,8 +51,8 @@ class Drafting(ABC, Generic[C]):
         """Return a call's tool as it is declared, with the output schema that is set for it."""
 
     @abstractmethod
-    def is_schema_set(self, call: C) -> bool:
-        """Return whether a person has set a schema for the answers of a call's tool; takes next to no time."""
+    def set_schema(self, call: C) -> JsonObject | None:
+        """Return the schema that a person has set for the answers of a call's tool; takes next to no time."""
 
     @abstractmethod
     def draft_seed(self, call: C) -> str:
@@ -90,24 +66,18 @@ class Drafting(ABC, Generic[C]):
         """Return what the session's clock says where a call is drafted: the same whenever it is; 0 where it has none."""
         return 0.0
 
-    def offline(self, call: C, draw: int = 0) -> OfflineDraft:
+    def offline(self, call: C, draw: int = 0) -> Draft:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
         with self.knowing():
-            tool = self.declaration(call)
-            return attempted(
-                lambda: self._asked(call, draw),
-                lambda asked: offline_drafts(tool, asked),
-                lambda why: _no_draft(tool, why),
-            )
+            self.declaration(call)  # what it raises is told, and no draft is made of it
+            return attempted(lambda: self._asked(call, draw), offline_draft, _no_draft)
 
-    def offered(self, call: C, draw: int = 0) -> tuple[OfflineDraft, tuple[Candidate, ...]]:
+    def offered(self, call: C, draw: int = 0) -> tuple[Draft, tuple[Candidate, ...]]:
         """Return what `offline` does, and up to five ready answers, each of another kind, that draft first; the code is read once for both."""
         with self.knowing():
-            tool = self.declaration(call)
+            self.declaration(call)  # as above
             return attempted(
-                lambda: self._asked(call, draw),
-                lambda asked: _offered(tool, asked),
-                lambda why: (_no_draft(tool, why), _no_candidate(why)),
+                lambda: self._asked(call, draw), _offered, lambda why: (_no_draft(why), _no_candidate(why))
             )
 
     def effects_of(self, call: C, response: JsonValue) -> ToolEffects:
@@ -134,7 +104,7 @@ class Drafting(ABC, Generic[C]):
         with self.knowing() as known:
             offline, ready = self.offered(call)
             evidence = model_evidence(
-                offline.draft,
+                offline.value,
                 offline.sources,
                 ready,
                 code_of(call.tool).code,
@@ -204,8 +174,8 @@ def attempted(
     return otherwise(why)
 
 
-def _no_draft(tool: ToolDeclaration, why: str) -> OfflineDraft:
-    return OfflineDraft(tool, copied(_NOTHING), (why,), is_guess=True, blanks=_BLANK, failure=why)
+def _no_draft(why: str) -> Draft:
+    return Draft(value=copied(_NOTHING), why=why, is_guess=True, blanks=_BLANK, failure=why)
 
 
 def _no_candidate(why: str) -> tuple[Candidate, ...]:
@@ -231,23 +201,16 @@ class Inside(NamedTuple):
     now: float = 0.0
 
 
-def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> OfflineDraft:
+def offline_draft(asked: tuple[DraftCall, Sources]) -> Draft:
     """Draft an answer to a call offline: the same one each time for what `offline_question` gave."""
     parts = Parts(*asked)
-    return _offline(tool, draft_of(parts, best(parts)))
+    return draft_of(parts, best(parts))
 
 
-def _offered(
-    tool: ToolDeclaration, asked: tuple[DraftCall, Sources]
-) -> tuple[OfflineDraft, tuple[Candidate, ...]]:
+def _offered(asked: tuple[DraftCall, Sources]) -> tuple[Draft, tuple[Candidate, ...]]:
     parts = Parts(*asked)
     made = best(parts)
-    return _offline(tool, draft_of(parts, made)), around(parts, made)
-
-
-def _offline(tool: ToolDeclaration, made: Draft) -> OfflineDraft:
-    sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return OfflineDraft(tool, made.value, sources, made.is_guess, made.blanks, made.varies, made.effects)
+    return draft_of(parts, made), around(parts, made)
 
 
 def offline_question(

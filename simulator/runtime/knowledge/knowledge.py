@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
+from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import WHOLE, doubted_fields, without_blanks
@@ -37,48 +39,51 @@ class Flag(NamedTuple):
     contradictions: tuple[Contradiction, ...]
 
 
-class AnsweredOnce(Protocol):
-    """An answered call, as `ToolAnswered` describes it."""
+class AnsweredCall(Value):
+    """A call that was answered where no journal is kept: `ToolAnswered` is one of a session that is played.
 
-    @property
-    def at(self) -> float:
-        """When it was answered, in seconds since the epoch."""
-        ...
+    Attributes:
+        number: Its place among the answered calls of its session, from 1.
+        at: When it was answered, in seconds since the epoch.
+        call_id: ADK's id of the function call.
+        agent: The agent that called.
+        tool_name: The tool.
+        arguments: What it was asked.
+        outcome: What the agent got: a value, an error dict, or an exception.
+        beneath: What really happened, where a rule distorted the answer or lost it.
+        provenance: Who answered, which rules fired, and why the others did not.
+        contradicts: What of the answer contradicts the world, in words.
+        seconds: How long it took.
+        effects: What was done besides, where no real tool did it.
+    """
+
+    number: int
+    at: float
+    call_id: str = ""
+    agent: str = ""
+    tool_name: str
+    arguments: JsonObject
+    outcome: Outcome
+    beneath: Outcome | None = None
+    provenance: Provenance
+    contradicts: tuple[str, ...] = ()
+    seconds: float = 0.0
+    effects: ToolEffects = NO_EFFECTS
 
     @property
     def turn(self) -> int:
-        """In which turn."""
-        ...
+        """The place of the call, which stands for the time at which it changed the world."""
+        return self.number
 
     @property
-    def tool_name(self) -> str:
-        """The tool."""
-        ...
+    def response(self) -> Any:
+        """What the agent saw: a value or an error dict; None where the call raised."""
+        return as_response(self.outcome)
 
     @property
-    def arguments(self) -> JsonObject:
-        """What it was asked."""
-        ...
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the agent got."""
-        ...
-
-    @property
-    def beneath(self) -> Outcome | None:
-        """What really happened, where the agent was told something else."""
-        ...
-
-    @property
-    def effects(self) -> ToolEffects:
-        """What the call did besides."""
-        ...
-
-    @property
-    def provenance(self) -> Provenance:
-        """Who answered."""
-        ...
+    def really(self) -> Any:
+        """What really happened, as `response` says it."""
+        return as_response(self.beneath or self.outcome)
 
 
 def _unknown(blanks: tuple[str, ...]) -> list[str]:
@@ -86,7 +91,9 @@ def _unknown(blanks: tuple[str, ...]) -> list[str]:
     return [path for path in blanks if path != WHOLE and id_kind(path.rpartition(".")[2]) is None]
 
 
-def _learnt(number: int, answered: AnsweredOnce, response: JsonValue, *, by_rule: bool) -> EarlierAnswer:
+def _learnt(
+    number: int, answered: ToolAnswered | AnsweredCall, response: JsonValue, *, by_rule: bool
+) -> EarlierAnswer:
     provenance = answered.provenance
     return EarlierAnswer(
         answered.tool_name,
@@ -125,7 +132,6 @@ class Knowledge:
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
         self._taken: list[EarlierAnswer] = []
-        self.learned = 0
 
     def _read_tables(self, text: str) -> Tables:
         try:
@@ -155,7 +161,7 @@ class Knowledge:
         """Learn what is new, where there is something to learn from; return itself."""
         return self
 
-    def take(self, number: int, answered: AnsweredOnce) -> None:
+    def take(self, number: int, answered: ToolAnswered | AnsweredCall) -> None:
         """Learn from an answered call; `number` is the place of what it says in the world."""
         really = answered.beneath or answered.outcome
         if really.kind not in {"returned", "failed"}:
@@ -166,7 +172,6 @@ class Knowledge:
             self.flags.append(Flag(number, answered.tool_name, against))
         self.world.take(call)
         self._taken.append(call)
-        self.learned += 1
         # An injected failure passes: it is not what the tool knows. Nor is a response with a blank one to be repeated: it is a guess.
         if not (by_rule and really.kind == "failed"):
             is_open = bool(_unknown(answered.provenance.blanks))
@@ -186,7 +191,7 @@ class Knowledge:
             timestamp=answered.at,
         )
 
-    def _count_recorded(self, answered: AnsweredOnce) -> None:
+    def _count_recorded(self, answered: ToolAnswered | AnsweredCall) -> None:
         """Count which recorded call an answer is, so that the same question gets the next one."""
         if answered.provenance.source == "recorded":
             for place, call in enumerate(self.recorded_calls()):
@@ -270,10 +275,10 @@ class LiveKnowledge(Knowledge):
         self._last = self._journal.head
         return self
 
-    def is_schema_set(self, tool_name: str) -> bool:
-        """Return whether a person has set a schema for a tool's answers; takes next to no time."""
-        settings = self._with_own(self._journal.fold.environment).settings.tools.get(tool_name)
-        return settings is not None and settings.output_schema is not None
+    def output_schema(self, tool_name: str) -> JsonObject | None:
+        """Return what `Knowledge.output_schema` does, as it is set now: nothing has to be learnt for that."""
+        set_for = self._with_own(self._journal.fold.environment).settings.tools.get(tool_name)
+        return None if set_for is None else set_for.output_schema
 
     def _with_own(self, given: SessionEnvironment) -> SessionEnvironment:
         """Return what is set with what tools bring along; the same object for the same environment."""

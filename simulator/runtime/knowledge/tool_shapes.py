@@ -8,6 +8,7 @@ from typing import Any
 from google.adk.agents import BaseAgent
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.evidence.sketch import FunctionSource
@@ -16,22 +17,29 @@ from simulator.runtime.adk.adk_private import children_of, is_steering, node_of,
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.adk.tool_guards import AnswersItself
 from simulator.runtime.turns.waiting_request import describe_tool
+from simulator.seats.requests import ToolDeclaration
+
+_OF_FUNCTIONS = (FunctionTool, LongRunningFunctionTool)
+"""ADK's own tools of functions, which declare what the function says."""
 
 
 class ToolShapes:
     """The tools of an agent tree: those that stand in it, and those of tool sets once a model was shown them."""
 
     def __init__(self, agent: Any) -> None:
+        tools = list(_tools(agent, set()))
         self.own_settings = {
             settings.name: settings
-            for tool in _tools(agent, set())
+            for tool in tools
             if isinstance(tool, AnswersItself) and (settings := tool.own_settings())
         }
         """What the tools bring along that have an environment of their own, by name."""
-        self._tools = {tool.name: tool for tool in _tools(agent, set())}
+        self._tools = {tool.name: tool for tool in tools}
         self._codes: dict[str, FunctionSource | None] = {}
-        self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := shape_of(tool))}
-        self._shown: dict[str, ToolShape] = {}
+        self._functions: dict[str, tuple[FunctionTool, ToolDeclaration]] = {}
+        self._own = {shape.name: shape for tool in tools if (shape := self._seen(tool))}
+        self.shown: dict[str, ToolShape] = {}
+        """The tools that models were shown and that do not stand in the agent, by name."""
         self._last_shown: Any = None
         self._all: Mapping[str, ToolShape] = self._own
         self._declared: tuple[DeclaredTool, ...] = ()
@@ -47,20 +55,34 @@ class ToolShapes:
         """
         if shown is self._last_shown and declared == self._declared:
             return self._all
-        new = {
-            name: tool for name, tool in shown.items() if name not in self._own and name not in self._shown
-        }
+        new = {name: tool for name, tool in shown.items() if name not in self._own and name not in self.shown}
         self._tools.update(new)
-        self._shown.update((name, shape) for name, tool in new.items() if (shape := shape_of(tool)))
+        self.shown.update((name, shape) for name, tool in new.items() if (shape := self._seen(tool)))
         self._last_shown, self._declared = shown, declared
-        everything = {**self._own, **self._shown, **{tool.name: tool.shape() for tool in declared}}
+        everything = {**self._own, **self.shown, **{tool.name: tool.shape() for tool in declared}}
         if everything != self._all:
             self._all = everything
         return self._all
 
-    def shown(self, name: str) -> ToolShape | None:
-        """Return a tool that a model was shown and that does not stand in the agent; None where there is none of that name."""
-        return self._shown.get(name)
+    def _seen(self, tool: BaseTool) -> ToolShape | None:
+        """Describe a tool as `shape_of` does; the declaration of a function is kept, as it stays the same."""
+        if is_steering(tool) or runs_agents(tool) or (found := _declared(tool)) is None:
+            return None
+        if isinstance(tool, FunctionTool) and type(tool) in _OF_FUNCTIONS:
+            self._functions[tool.name] = tool, found
+        return shape_as_declared(found, tool.name)
+
+    def declaration(self, tool: BaseTool) -> ToolDeclaration:
+        """Return a tool's own declaration; that of a function which is known is not made again: ADK makes its tool anew for each request."""
+        known = self._functions.get(tool.name)
+        if (
+            known is not None
+            and isinstance(tool, FunctionTool)
+            and type(tool) is type(known[0])
+            and tool.func == known[0].func
+        ):
+            return known[1]
+        return describe_tool(tool)
 
     def codes(self) -> Mapping[str, FunctionSource]:
         """Return where the tools that are known are written, by name; each is looked for once."""
@@ -113,12 +135,21 @@ def shape_of(tool: BaseTool) -> ToolShape | None:
 
 def described(tool: BaseTool) -> ToolShape | None:
     """Describe a tool, also one that runs an agent; nothing for one that cannot be described."""
+    found = _declared(tool)
+    return None if found is None else shape_as_declared(found, tool.name)
+
+
+def _declared(tool: BaseTool) -> ToolDeclaration | None:
     try:
-        declared = describe_tool(tool)
+        return describe_tool(tool)
     except Exception:  # noqa: BLE001 - a declaration is made by somebody's code; ADK says so when it is used
         return None
+
+
+def shape_as_declared(declared: ToolDeclaration, name: str) -> ToolShape:
+    """Return a tool as the search for connections takes it; `name` is its own, where it declares none."""
     return ToolShape(
-        name=declared.name or tool.name,
+        name=declared.name or name,
         description=declared.description,
         parameters=declared.parameters,
         response_schema=declared.response,

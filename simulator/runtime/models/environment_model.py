@@ -33,7 +33,6 @@ from simulator.environment.prompts.provider_schemas import answer_schema
 from simulator.environment.prompts.tool_prompt import (
     AskedCall,
     KnownThing,
-    PreviousCall,
     RecordedExample,
     prompt_for,
 )
@@ -329,12 +328,7 @@ def asked_call(
         ),
         things=tuple(_things(knowledge, tool.name, arguments)),
         initial_state=state["initial_state"] or "",
-        previous=tuple(
-            PreviousCall(
-                tool_name=call["tool_name"], parameters=call["parameters"], response=call["response"]
-            )
-            for call in state["previous_calls"]
-        ),
+        previous=tuple(dict(call) for call in state["previous_calls"]),
         connections=connection_lines(knowledge.connections, tool.name),
         invariants=settings.invariants,
         examples=tool.response_examples,

@@ -5,6 +5,7 @@ from simulator.environment.plugin_config import (
     read_environment_config,
     write_environment_config,
 )
+from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.plugin.adk_plugin import (
     EnvironmentCallback,
     EnvironmentPlugin,
@@ -12,7 +13,6 @@ from simulator.runtime.plugin.adk_plugin import (
     create_callback,
     create_plugin,
 )
-from simulator.runtime.plugin.session_play import AnsweredCall
 from simulator.runtime.plugin.tool_simulator import RegisteredTool, SimulatedTool, ToolSimulator
 
 EnvironmentSimulationPlugin = EnvironmentPlugin

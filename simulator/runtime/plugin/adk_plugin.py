@@ -35,11 +35,12 @@ from simulator.runtime.adk.adk_private import Run, invocation_of, let_plugins_go
 from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch, all_refused, with_set
 from simulator.runtime.adk.turn_context import WATCH
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.plugin.call_claims import Claiming, inside_of
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
-from simulator.runtime.plugin.session_play import AnsweredCall, SessionName
+from simulator.runtime.plugin.session_play import SessionName
 
 _LOG = logging.getLogger(__name__)
 

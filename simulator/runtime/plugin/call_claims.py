@@ -34,9 +34,11 @@ from simulator.runtime.adk.codec import tool_value, written_error
 from simulator.runtime.adk.outside_work import AllowedHosts
 from simulator.runtime.adk.turn_context import let_stand_in, stand_in_of
 from simulator.runtime.answering.pipeline import OFFLINE, AuthoredAnswer, Pipeline, refused
+from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.plugin.model_player import Modelled
-from simulator.runtime.plugin.session_play import AnsweredCall, EnvironmentCall, SessionPlay, Sessions
+from simulator.runtime.plugin.session_play import SessionPlay, Sessions
 from simulator.runtime.turns.tool_effects import as_response
+from simulator.runtime.turns.waiting_request import Call
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,21 +49,24 @@ LEFT: Any = object()
 """What stands for the answer of a real tool that somebody else is to run."""
 
 
-class PluginAnswering(Pipeline[EnvironmentCall]):
+class PluginAnswering(Pipeline[Call]):
     """Answers the calls of one session.
 
     Args:
         play: What the session's environment knows.
         modelled: The environment's model, if it has one.
         clock: Gives the time, in seconds since the epoch.
+        refusal: What the agent is told where nobody may answer.
     """
 
-    def __init__(self, play: SessionPlay, modelled: Modelled | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, play: SessionPlay, modelled: Modelled | None, clock: Callable[[], float], refusal: str = ""
+    ) -> None:
         super().__init__(play, play)
-        self._play, self._modelled, self._clock = play, modelled, clock
+        self._play, self._modelled, self._clock, self._refusal = play, modelled, clock, refusal
 
     async def answer(
-        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+        self, question: Call, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
     ) -> tuple[AnsweredCall, AuthoredAnswer]:
         """Answer a call, and learn from it.
 
@@ -87,7 +92,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         return call, made
 
     async def _begun(
-        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+        self, question: Call, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
     ) -> AuthoredAnswer:
         self._play.declaration(question)
         self._play.judge(question)
@@ -107,7 +112,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             )
         return made
 
-    def _after(self, error: Exception, question: EnvironmentCall, player: StandInPlayer) -> AuthoredAnswer:
+    def _after(self, error: Exception, question: Call, player: StandInPlayer) -> AuthoredAnswer:
         """Return what there is after an error of the environment's own: an offline draft, where one may answer at all."""
         note = f"the environment failed: {error_words(error)}"
         if player not in {"real", "refuse"}:
@@ -117,7 +122,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
                 _LOG.exception("no draft can be generated for %s", question.name)
         return AuthoredAnswer(Failed(error_code=BROKEN, error_message=note), "refused")
 
-    def _learnt(self, question: EnvironmentCall, made: AuthoredAnswer, started: float) -> AnsweredCall:
+    def _learnt(self, question: Call, made: AuthoredAnswer, started: float) -> AnsweredCall:
         """Change an answer as the rules that fired say, and learn what happened and what was told."""
         firing = question.firing
         notes: tuple[str, ...]
@@ -130,27 +135,19 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         provenance = firing.provenance(made.source, made.by, (*made.notes, *notes), made.unsure)
         seconds = max(0.0, now - started)
         return self._play.take(
-            lambda number: question.answered(
-                number,
-                outcome,
-                provenance,
-                at=now,
-                beneath=beneath,
-                seconds=seconds,
-                effects=made.effects,
-            )
+            question, outcome, provenance, at=now, beneath=beneath, seconds=seconds, effects=made.effects
         )
 
     # ------------------------------------------------------------ who answers
 
     async def _played(
-        self, question: EnvironmentCall, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+        self, question: Call, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
     ) -> AuthoredAnswer:
         match player:
             case "real" if real is not None:
                 return await _run(question, real)
             case "refuse":
-                return refused(question.refusal)
+                return refused(self._refusal)
             case "model":
                 return await self._by_model(question)
             case "recorded":
@@ -163,14 +160,14 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
             case _:
                 return self.offline(question)
 
-    def _usable(self, question: EnvironmentCall) -> tuple[AuthoredAnswer | None, str]:
+    def _usable(self, question: Call) -> tuple[AuthoredAnswer | None, str]:
         """Return the recorded answer; without it, why one that is there cannot be used."""
         made = self.recorded(question)
         if made is not None and (broken := self.breach(question, made.outcome, made.source)):
             return None, f"the response recorded in {made.by} {broken}"
         return made, ""
 
-    async def _by_model(self, question: EnvironmentCall) -> AuthoredAnswer:
+    async def _by_model(self, question: Call) -> AuthoredAnswer:
         """Let the model answer; where there is none, or it contradicts the world, the offline draft stands."""
         if self._modelled is None:
             return self.offline(question)
@@ -185,7 +182,7 @@ class PluginAnswering(Pipeline[EnvironmentCall]):
         return offline.noted(f"the model's response was discarded: {what}", *made.notes)
 
 
-async def _run(question: EnvironmentCall, real: Callable[[], Awaitable[Any]]) -> AuthoredAnswer:
+async def _run(question: Call, real: Callable[[], Awaitable[Any]]) -> AuthoredAnswer:
     try:
         own = await real()
     except Exception as error:  # noqa: BLE001 - a real tool may raise anything; the agent gets just that

@@ -21,7 +21,8 @@ from simulator.runtime.models.environment_model import (
     generate,
 )
 from simulator.runtime.models.json_client import RequestProgress
-from simulator.runtime.plugin.session_play import EnvironmentCall, SessionPlay
+from simulator.runtime.plugin.session_play import SessionPlay
+from simulator.runtime.turns.waiting_request import Call
 
 _LOG = logging.getLogger(__name__)
 _FEWEST = 2  # one tool hangs together with nothing
@@ -54,7 +55,7 @@ class Modelled:
         model = self._settings.model
         return model if isinstance(model, str) else model.model
 
-    async def draft(self, play: SessionPlay, question: EnvironmentCall) -> Generation:
+    async def draft(self, play: SessionPlay, question: Call) -> Generation:
         """Ask for an answer; without one, its `reason` says why."""
         await self._connect(play)
         settings = self._settings

@@ -22,14 +22,13 @@ from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_ag
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.tool_guards import AnswersItself, has_body
 from simulator.runtime.answering.pipeline import AuthoredAnswer
+from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.plugin.call_claims import BROKEN, LEFT, Claiming, PluginAnswering, all_real
 from simulator.runtime.plugin.model_player import Modelled, ModelSettings
 from simulator.runtime.plugin.session_play import (
-    AnsweredCall,
-    EnvironmentCall,
     SessionPlay,
     Sessions,
     SharedDraws,
@@ -37,6 +36,7 @@ from simulator.runtime.plugin.session_play import (
 )
 from simulator.runtime.turns.fired_rules import cannot_answer
 from simulator.runtime.turns.tool_effects import as_tools_give, repeated
+from simulator.runtime.turns.waiting_request import Call
 from simulator.session.environment_state import SessionEnvironment
 
 MOST_SESSIONS = 1_000
@@ -230,12 +230,12 @@ class StandInEnvironment(Claiming[SessionPlay]):
         try:
             play = self.session(context)
             refusal = self.config.refusal_of(tool.name)
-            question = EnvironmentCall(tool, arguments, context, refusal, at=self._clock())
+            question = Call.of(tool, arguments, context, at=self._clock())
             self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment failed before it could answer %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
-        answering = PluginAnswering(play, self._modelled, self._clock)
+        answering = PluginAnswering(play, self._modelled, self._clock, refusal)
         # What an agent asks while it runs as a tool is answered here.
         runs = real if real is None or runs_agents(tool) else all_real(real)
         call, made = await answering.answer(question, self._player(tool), runs)

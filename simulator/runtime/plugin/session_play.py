@@ -15,9 +15,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import Tally
 from simulator.environment.injection.rule_draws import DrawStreams
@@ -26,14 +24,12 @@ from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
 from simulator.runtime.adk.adk_private import invocation_of
-from simulator.runtime.adk.codec import jsonable, written_state
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.draft_maker import Drafting
 from simulator.runtime.answering.pipeline import RuleGate
-from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.turns.fired_rules import Firing
-from simulator.runtime.turns.tool_effects import as_response
-from simulator.runtime.turns.waiting_request import describe_tool, held_to
+from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge
+from simulator.runtime.knowledge.tool_shapes import shape_as_declared
+from simulator.runtime.turns.waiting_request import Call, describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment_state import SessionEnvironment
 
@@ -159,105 +155,6 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 
-class AnsweredCall(Value):
-    """An answered call.
-
-    Attributes:
-        number: Its place among the answered calls of its session, from 1.
-        at: When it was answered, in seconds since the epoch.
-        call_id: ADK's id of the function call.
-        agent: The agent that called.
-        tool_name: The tool.
-        arguments: What it was asked.
-        outcome: What the agent got: a value, an error dict, or an exception.
-        beneath: What really happened, where a rule distorted the answer or lost it.
-        provenance: Who answered, which rules fired, and why the others did not.
-        contradicts: What of the answer contradicts the world, in words.
-        seconds: How long it took.
-        effects: What was done besides, where no real tool did it.
-    """
-
-    number: int
-    at: float
-    call_id: str = ""
-    agent: str = ""
-    tool_name: str
-    arguments: JsonObject
-    outcome: Outcome
-    beneath: Outcome | None = None
-    provenance: Provenance
-    contradicts: tuple[str, ...] = ()
-    seconds: float = 0.0
-    effects: ToolEffects = NO_EFFECTS
-
-    @property
-    def turn(self) -> int:
-        """The place of the call, which stands for the time at which it changed the world."""
-        return self.number
-
-    @property
-    def response(self) -> Any:
-        """What the agent saw: a value or an error dict; None where the call raised."""
-        return as_response(self.outcome)
-
-    @property
-    def really(self) -> Any:
-        """What really happened, as `response` says it."""
-        return as_response(self.beneath or self.outcome)
-
-
-class EnvironmentCall:
-    """A tool call that the environment answers.
-
-    Args:
-        tool: The tool.
-        arguments: What it is asked, in JSON.
-        context: ADK's context of the call, or what a person gave in its place.
-        refusal: What the agent is told where nobody may answer.
-        at: When it is asked, in seconds since the epoch; 0 where that is not told.
-    """
-
-    def __init__(
-        self,
-        tool: BaseTool,
-        arguments: Mapping[str, Any],
-        context: Any,
-        refusal: str = "",
-        *,
-        at: float = 0.0,
-    ) -> None:
-        self.tool, self.name, self.context, self.refusal = tool, tool.name, context, refusal
-        self.at = at
-        self.arguments: JsonObject = jsonable(dict(arguments))
-        self.agent = _text(context, "agent_name")
-        self.branch = _text(context, "branch")
-        self.call_id = _text(context, "function_call_id")
-        self.firing = Firing()
-        self.number = 0
-
-    def state(self) -> JsonObject:
-        """Return ADK's session state as the call sees it."""
-        return written_state(self.context) or {}
-
-    def answered(self, number: int, outcome: Outcome, provenance: Provenance, **more: Any) -> AnsweredCall:
-        """Return the call as it was answered; `more` are other fields of that."""
-        return AnsweredCall(
-            number=number,
-            call_id=self.call_id,
-            agent=self.agent,
-            tool_name=self.name,
-            arguments=self.arguments,
-            outcome=outcome,
-            provenance=provenance,
-            **more,
-        )
-
-
-def _text(context: Any, name: str) -> str:
-    found = getattr(context, name, None)
-    return found if isinstance(found, str) else ""
-
-
 class SharedDraws:
     """How often seeded rules have drawn in all sessions, which share their sequences; from any thread."""
 
@@ -275,7 +172,7 @@ class SharedDraws:
             self._drawn.update(rule_ids)
 
 
-class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
+class SessionPlay(RuleGate[Call], Drafting[Call]):
     """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
 
     Args:
@@ -357,7 +254,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         with self._lock:
             return tuple(self._shapes.values())
 
-    def declaration(self, call: EnvironmentCall) -> ToolDeclaration:
+    def declaration(self, call: Call) -> ToolDeclaration:
         """Return a call's tool as it is declared, with the output schema that is set for it."""
         return self.declared(call.tool)
 
@@ -367,14 +264,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         if declared is None:
             declared = held_to(_described(tool), self._environment.settings.tool(tool.name).output_schema)
             self._declared[tool.name] = declared
-            shape = ToolShape(
-                name=tool.name,
-                description=declared.description,
-                parameters=declared.parameters,
-                response_schema=declared.response,
-                dropped=declared.dropped,
-            )
-            self.know({tool.name: shape})
+            self.know({tool.name: shape_as_declared(declared, tool.name)})
         return declared
 
     # ------------------------------------------------------------ one call
@@ -385,11 +275,11 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         with self._lock:
             yield self.known
 
-    def rules_for(self, call: EnvironmentCall) -> tuple[InjectionRule, ...]:  # noqa: ARG002 - they are the same for each call
+    def rules_for(self, call: Call) -> tuple[InjectionRule, ...]:  # noqa: ARG002 - they are the same for each call
         """Return the rules."""
         return self._rules
 
-    def tally(self, call: EnvironmentCall) -> Tally:
+    def tally(self, call: Call) -> Tally:
         """Return what was counted before a call."""
         return Tally(
             drawn=Counter({**self._drawn, **self._shared.numbers(self._seeded)})
@@ -401,7 +291,7 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
             session_calls=self._called.total(),
         )
 
-    def count(self, call: EnvironmentCall) -> None:
+    def count(self, call: Call) -> None:
         """Count a call that was judged, and what its rules drew, counted and did."""
         self._called[call.name] += 1
         self._drawn.update(call.firing.drawn)
@@ -410,60 +300,60 @@ class SessionPlay(RuleGate[EnvironmentCall], Drafting[EnvironmentCall]):
         self._counted.update(call.firing.counted)
         self._fired.update(call.firing.fired)
 
-    def is_schema_set(self, call: EnvironmentCall) -> bool:
-        """Return whether a schema was set for the tool's answers."""
-        return self._environment.settings.tool(call.name).output_schema is not None
+    def set_schema(self, call: Call) -> JsonObject | None:
+        """Return the schema that was set for the tool's answers."""
+        return self._environment.settings.tool(call.name).output_schema
 
-    def now(self, call: EnvironmentCall) -> float:
+    def now(self, call: Call) -> float:
         """Return when the call is asked."""
         return call.at
 
-    def draft_seed(self, call: EnvironmentCall) -> str:
+    def draft_seed(self, call: Call) -> str:
         """Return a seed that is the same in every session with this seed, for the same calls before."""
         return f"{self._drafts_seed}/{call.name}/{call.number}/{canonical(call.arguments)}"
 
-    def codes(self, call: EnvironmentCall) -> Mapping[str, FunctionSource]:
+    def codes(self, call: Call) -> Mapping[str, FunctionSource]:
         """Return where the tools are written that were asked, by name; each is looked for once."""
         if call.name not in self._looked_for:
             self._looked_for[call.name] = code_of(call.tool).code
         return {name: code for name, code in self._looked_for.items() if code is not None}
 
-    def take(self, made: Callable[[int], AnsweredCall]) -> AnsweredCall:
+    def take(self, call: Call, outcome: Outcome, provenance: Provenance, **more: Any) -> AnsweredCall:
         """Learn from an answered call, and keep it.
 
         Args:
-            made: Makes it, given its number.
+            call: The call.
+            outcome: What the agent got.
+            provenance: Who answered.
+            more: Other fields of the answered call.
         """
         with self._lock:
-            number, flags = len(self._answered) + 1, len(self.known.flags)
-            call = made(number)
+            flags = len(self.known.flags)
+            answered = AnsweredCall(
+                number=len(self._answered) + 1,
+                call_id=call.call_id,
+                agent=call.agent,
+                tool_name=call.name,
+                arguments=call.arguments,
+                outcome=outcome,
+                provenance=provenance,
+                **more,
+            )
             try:
-                self.known.take(number, call)
+                self.known.take(answered.number, answered)
             except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
-                _LOG.exception("the response of %s was not added to the world", call.tool_name)
+                _LOG.exception("the response of %s was not added to the world", call.name)
             found = tuple(each.what for flag in self.known.flags[flags:] for each in flag.contradictions)
-            call = call.model_copy(update={"contradicts": found}) if found else call
-            self._answered.append(call)
-            return call
+            answered = answered.model_copy(update={"contradicts": found}) if found else answered
+            self._answered.append(answered)
+            return answered
 
     def recall(self, fact: ToolAnswered) -> None:
         """Learn from a call that was answered in a session that is played: the rules count it, and its answer is known."""
-        tool = BaseTool(name=fact.tool_name, description="")
-        self.judge(EnvironmentCall(tool, fact.arguments, None))
-        self.take(
-            lambda number: AnsweredCall(
-                number=number,
-                at=fact.at,
-                call_id=fact.call_id,
-                agent=fact.agent,
-                tool_name=fact.tool_name,
-                arguments=fact.arguments,
-                outcome=fact.outcome,
-                beneath=fact.beneath,
-                provenance=fact.provenance,
-                effects=fact.effects,
-            )
-        )
+        call = Call.of(BaseTool(name=fact.tool_name, description=""), fact.arguments, None)
+        self.judge(call)
+        call.agent, call.call_id = fact.agent, fact.call_id
+        self.take(call, fact.outcome, fact.provenance, at=fact.at, beneath=fact.beneath, effects=fact.effects)
 
     # ------------------------------------------------------------ what there is to see
 

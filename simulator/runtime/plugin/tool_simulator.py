@@ -25,8 +25,8 @@ from simulator.environment.world.tool_settings import DefaultToolResponse, ToolS
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.declarations import response_schema_of
 from simulator.runtime.adk.tool_guards import AnswersItself
+from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.plugin.plugin_environment import StandInEnvironment
-from simulator.runtime.plugin.session_play import AnsweredCall
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -103,7 +103,7 @@ class Firing:
             misses=self.misses[:_MOST_MISSES],
             drawn=self.drawn,
             counted=self.counted,
-            fired=self.fired,
+            fired=tuple(self.before),
             notes=notes,
             blanks=unsure.blanks,
             uncertain=unsure.uncertain,

@@ -8,7 +8,7 @@ import itertools
 import random
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.adk.apps import App
 from google.adk.events.event import Event
@@ -29,10 +29,9 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
+from simulator.runtime.adk.adk_private import Later, made
 from simulator.runtime.adk.boundaries import GuardPlugin, seated_app, senders, without_senders
 from simulator.runtime.adk.codec import contents_part
-from simulator.runtime.adk.event_loop import Settling
-from simulator.runtime.adk.lazy_list import Later, made
 from simulator.runtime.adk.watched_services import (
     Ground,
     WatchedArtifacts,
@@ -42,6 +41,9 @@ from simulator.runtime.adk.watched_services import (
 )
 from simulator.runtime.errors import Diverged
 from simulator.runtime.turns.waiting_request import WaitingRequest
+
+if TYPE_CHECKING:
+    from simulator.runtime.turns.turn import TurnRun
 
 Path: TypeAlias = Sequence[tuple[int, Fact]]
 """Facts in order, each with its number in the journal."""
@@ -142,27 +144,6 @@ Looks and not seconds: what blocks the loop, or the whole machine, lets no look 
 _HARMLESS = frozenset({"system", "config"})
 
 
-class ReplayableTurn(Protocol):
-    """A turn in progress, as far as its re-execution needs it."""
-
-    settling: Settling
-    waiting: dict[str, WaitingRequest[Any]]
-    chain: str
-    caught_up: asyncio.Event
-
-    def passed(self, fact: Answered) -> None:
-        """Note that an answer was given."""
-        ...
-
-    def note_problem(self, text: str) -> None:
-        """Keep a word for the person."""
-        ...
-
-    def changed(self) -> None:
-        """Say that there is something new to see."""
-        ...
-
-
 class TurnReplay:
     """The answers of a turn that the journal holds, and how far they are released.
 
@@ -177,11 +158,9 @@ class TurnReplay:
         as_then: No seat and no rule was changed since the last of them.
     """
 
-    def __init__(
-        self, turn: ReplayableTurn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool
-    ) -> None:
+    def __init__(self, turn: TurnRun, recorded: Sequence[tuple[int, Answered]], *, as_then: bool) -> None:
         # The turn holds this, so holding it too would leave both to the garbage collector.
-        self._turn: ReplayableTurn = weakref.proxy(turn)
+        self._turn: TurnRun = weakref.proxy(turn)
         self._recorded, self._as_then = recorded, as_then
         self.keys = {fact.key for _, fact in recorded}
         self.models_ahead = sum(isinstance(fact, ModelAnswered) for _, fact in recorded)
@@ -197,11 +176,6 @@ class TurnReplay:
         if self._next >= len(self._recorded):
             return None
         return self._recorded[self._next - 1][0] if self._next else -1
-
-    @property
-    def holds_answer(self) -> bool:
-        """The journal holds what the next model answered, and what one after it did."""
-        return self.models_ahead > 1
 
     async def run(self) -> None:
         """Release what the journal holds, in its order, checking that it still fits.
@@ -241,10 +215,8 @@ class TurnReplay:
         return fact
 
     def show(self, request: LlmRequest, key: str) -> None:
-        """See to it that a model finds in its request all that it is shown; one that has answered is not shown it again."""
-        contents = request.contents
-        if not isinstance(contents, Later):
-            return
+        """See to it that a model finds in its request all that it is shown `Later`; one that has answered is not shown it again."""
+        contents: Any = request.contents
         if key in self.keys and contents.is_unread:
             self.unread[key] = contents
         else:

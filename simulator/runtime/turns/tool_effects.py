@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import operator
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
@@ -15,7 +14,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import Json, JsonObject, canonical, copied
-from simulator.environment.prompts.json_extraction import breach
+from simulator.environment.schema.schema_plans import breach
 from simulator.facts import Failed, Outcome, Raised, Returned, SavedArtifact, ToolEffects
 from simulator.runtime.adk.adk_private import invocation_of, let_events_be_heard, own_actions, send_event
 from simulator.runtime.adk.cancellation import OwnSteps
@@ -192,16 +191,6 @@ async def _outcome(
         INSIDE_REAL_CALL.reset(inside)
 
 
-@contextlib.contextmanager
-def _inside_real_call() -> Iterator[None]:
-    """Say that everything in here is real; harmless where it has been said before."""
-    token = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
-    try:
-        yield
-    finally:
-        INSIDE_REAL_CALL.reset(token)
-
-
 def _other_actions(actions: EventActions) -> dict[str, str]:
     """Write the actions that are set; most tools set none."""
     held = actions.__dict__
@@ -228,25 +217,24 @@ def checked_actions(actions: JsonObject) -> JsonObject:
 
 async def repeated(effects: ToolEffects, context: ToolContext) -> None:
     """Do again, in a tool's context, what the journal says a tool did."""
-    with _inside_real_call():
-        await _repeated(effects, context)
-
-
-async def _repeated(effects: ToolEffects, context: ToolContext) -> None:
-    turn = CURRENT_TURN.get()
-    for written in effects.events:
-        event = Event.model_validate(copied(written))
-        if turn is not None:
-            turn.note_effect(event)
-        await send_event(context, event)
-    if effects.state_delta:
-        context.state.update(copied(effects.state_delta))
-    if effects.actions:
-        actions = EventActions.model_validate(copied(effects.actions))
-        for name in effects.actions:
-            setattr(own_actions(context), name, getattr(actions, name))
-    if effects.end_invocation:
-        invocation_of(context).end_invocation = True
-    for artifact in effects.artifacts:
-        part = types.Part.model_validate(copied(artifact.part))
-        await context.save_artifact(artifact.filename, part, artifact.custom_metadata)
+    inside = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
+    try:
+        turn = CURRENT_TURN.get()
+        for written in effects.events:
+            event = Event.model_validate(copied(written))
+            if turn is not None:
+                turn.note_effect(event)
+            await send_event(context, event)
+        if effects.state_delta:
+            context.state.update(copied(effects.state_delta))
+        if effects.actions:
+            actions = EventActions.model_validate(copied(effects.actions))
+            for name in effects.actions:
+                setattr(own_actions(context), name, getattr(actions, name))
+        if effects.end_invocation:
+            invocation_of(context).end_invocation = True
+        for artifact in effects.artifacts:
+            part = types.Part.model_validate(copied(artifact.part))
+            await context.save_artifact(artifact.filename, part, artifact.custom_metadata)
+    finally:
+        INSIDE_REAL_CALL.reset(inside)

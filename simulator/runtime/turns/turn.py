@@ -49,7 +49,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.runtime.adk.adk_private import Run, going_on, is_graph_tool, runner_with
+from simulator.runtime.adk.adk_private import Later, Run, going_on, is_graph_tool, runner_with
 from simulator.runtime.adk.boundaries import CodeCall, GuardPlugin, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import (
     chained,
@@ -251,7 +251,8 @@ class TurnRun:
         """Ask the agent's seat for its turn; return its responses or raise its error."""
         self.last_model_call = call
         base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
-        self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
+        if isinstance(call.request.contents, Later):
+            self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
         waiting, fact = await self._ask_waiting(
             base, call, call.agent, call.agent, request_parts(call.request)
         )
@@ -272,13 +273,17 @@ class TurnRun:
     async def _ask_about(
         self, call: ToolBoundaryCall, own: tuple[Outcome, Firing] | None = None
     ) -> tuple[WaitingRequest[Any], Answered]:
+        context = call.context
         return await self._ask_waiting(
             self._base_of(call),
             call,
-            call.context.agent_name,
+            context.agent_name,
             call.tool.name,
             {},
             arguments=jsonable(call.arguments),
+            tool=call.tool,
+            context=context,
+            branch=context.branch or "",
             own=own,
         )
 
@@ -339,14 +344,11 @@ class TurnRun:
         agent: str,
         name: str,
         parts: dict[str, str],
-        *,
-        arguments: JsonObject | None = None,
-        own: tuple[Outcome, Firing] | None = None,
+        **of_tool: Any,
     ) -> tuple[WaitingRequest[Any], Answered]:
         if self.is_over:
             raise asyncio.CancelledError
-        waiting = self._new_waiting(base, call, agent, name, parts=parts, arguments=arguments or {})
-        waiting.own = own
+        waiting = self._new_waiting(base, call, agent, name, parts=parts, **of_tool)
         key = waiting.key
         is_recorded = key in self.replay.keys
         if is_recorded and (known := self.replay.at_once(waiting)):
@@ -371,10 +373,18 @@ class TurnRun:
         return waiting, fact
 
     def _new_waiting(
-        self, base: str, call: Any, agent: str, name: str, *, parts: dict[str, str], arguments: JsonObject
+        self,
+        base: str,
+        call: Any,
+        agent: str,
+        name: str,
+        *,
+        parts: dict[str, str],
+        arguments: JsonObject | None = None,
+        **of_tool: Any,
     ) -> WaitingRequest[Any]:
         self.settling.activity += 1
-        key = f"{base}#{self._ordinals[base]}"
+        key, arguments = f"{base}#{self._ordinals[base]}", arguments or {}
         self._ordinals[base] += 1
         return WaitingRequest(
             key=key,
@@ -383,12 +393,14 @@ class TurnRun:
             name=name,
             parts=parts,
             future=self.loop.create_future(),
-            context=contextvars.copy_context(),
+            around=contextvars.copy_context(),
+            number=1,
             started=self.loop.time(),
             asked=self.loop.scheduled,
             arguments=arguments,
             may_have_run=bool(self.may_have_run)
             and not self.may_have_run.isdisjoint({key, asked_at(key, parts, arguments)}),
+            **of_tool,
         )
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:

@@ -1,12 +1,12 @@
-"""A request that waits at a boundary, from the moment it is asked until its answer is a fact, and how a person reads it."""
+"""A tool call as those see it who answer it (`Call`); a request that waits at a boundary, from the moment it is asked until its answer is a fact; and how a person reads it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -38,46 +38,73 @@ from simulator.seats.requests import ModelRequest, Request, ToolDeclaration
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
 
 
-class Called(Protocol):
-    """A tool call as those see it who answer it: a request that waits, or what a plugin is asked.
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """A tool call as those see it who answer it: what a plugin is asked, or a request that waits.
 
-    `firing` is what the injection rules said, and `number` which call of its tool it then was.
+    Attributes:
+        name: The tool's name.
+        agent: The agent that calls.
+        arguments: What is asked, in JSON, as it was when it was asked.
+        tool: The tool.
+        context: ADK's context of the call, or what a person gave in its place.
+        call_id: ADK's id of the function call.
+        branch: ADK's branch of the agent.
+        firing: What the injection rules said.
+        number: Which call of its tool it then was; 0 before.
+        at: When it is asked, in seconds since the epoch; 0 where that is not told.
+        then: The session's state that it saw, where it is kept.
     """
 
     name: str
     agent: str
     arguments: JsonObject
-    firing: Firing
-    number: int
+    tool: Any = None
+    context: Any = None
+    call_id: str = ""
+    branch: str = ""
+    firing: Firing = NOTHING_FIRED
+    number: int = 0
+    at: float = 0.0
+    then: JsonObject | None = field(default=None, repr=False)
 
-    @property
-    def tool(self) -> BaseTool:
-        """The tool."""
-        ...
-
-    @property
-    def branch(self) -> str:
-        """ADK's branch of the agent that calls."""
-        ...
+    @classmethod
+    def of(cls, tool: BaseTool, arguments: Mapping[str, Any], context: Any, *, at: float = 0.0) -> Call:
+        """Return a call of a tool with what a context says of it, which may be none of ADK's."""
+        return cls(
+            name=tool.name,
+            agent=_text(context, "agent_name"),
+            arguments=jsonable(dict(arguments)),
+            tool=tool,
+            context=context,
+            call_id=_text(context, "function_call_id"),
+            branch=_text(context, "branch"),
+            at=at,
+            then=None if hasattr(getattr(context, "state", None), "to_dict") else {},
+        )
 
     def state(self) -> JsonObject | None:
         """Return ADK's session state as the call sees it; None where it is not known."""
-        ...
+        return self.then if self.then is not None else written_state(self.context)
 
 
-C = TypeVar("C", bound=Called)
+def _text(context: Any, name: str) -> str:
+    found = getattr(context, name, None)
+    return found if isinstance(found, str) else ""
 
 
-@dataclass(slots=True)
-class WaitingRequest(Generic[CallT]):
+C = TypeVar("C", bound=Call)
+
+
+@dataclass(slots=True, kw_only=True)
+class WaitingRequest(Call, Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
     one; `is_queued` that the job waits for another real call to end, and can be
     taken back (`is_behind` that it waits for one at all; `steps` are those of the real tool while it runs); `for_person` that nobody but a person will.
-    `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
-    `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
-    for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
+    `name` is the agent's, the tool's or "code", and a request that is no tool call has no arguments; `around` is what was set where it was asked, and `asked` how far the loop had come then.
+    `judged` says that the injection rules were asked, and `latency` how many seconds they took. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
     `held_from` out of what, and `held_effects` what comes with it. `gave_up` says why who was to answer could not, where that is so. `drafting` is the task
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
@@ -85,19 +112,16 @@ class WaitingRequest(Generic[CallT]):
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
     of a tool: the environment's model, or the rules that delay it for the seconds `delay`; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
     is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
-    rules that may still change that. `then` is the session's state that it saw, where it is kept.
+    rules that may still change that.
     """
 
     key: str
     call: CallT
-    agent: str
-    name: str
     parts: dict[str, str]
     future: asyncio.Future[Answered]
-    context: contextvars.Context
+    around: contextvars.Context
     started: float
     asked: int
-    arguments: JsonObject
     own: tuple[Outcome, Firing] | None = None
     since: float = 0.0
     may_have_run: bool = False
@@ -111,9 +135,7 @@ class WaitingRequest(Generic[CallT]):
     steps: OwnSteps | None = field(default=None, repr=False)
     rules: tuple[InjectionRule, ...] = ()
     judged: bool = False
-    firing: Firing = NOTHING_FIRED
     latency: float = 0.0
-    number: int = 1
     note: str = ""
     gave_up: str = ""
     held: Any = None
@@ -134,27 +156,12 @@ class WaitingRequest(Generic[CallT]):
     spoken: LlmResponse | None = None
     declared: ToolDeclaration | None = field(default=None, repr=False)
     shown: Request | None = field(default=None, repr=False)
-    then: JsonObject | None = field(default=None, repr=False)
 
     @property
     def is_taken(self) -> bool:
         """Whether somebody is about to answer, or has answered; not while a real call only waits for its turn."""
         is_at_work = self.job is not None and not self.is_queued
         return self.here or is_at_work or self.future.done()
-
-    @property
-    def tool(self: WaitingRequest[ToolBoundaryCall]) -> BaseTool:
-        """The tool that is called."""
-        return self.call.tool
-
-    @property
-    def branch(self: WaitingRequest[ToolBoundaryCall]) -> str:
-        """ADK's branch of the agent that calls the tool."""
-        return self.call.context.branch or ""
-
-    def state(self: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
-        """Return ADK's session state as the tool call sees it."""
-        return self.then if self.then is not None else written_state(self.call.context)
 
     def fails(self, why: str) -> None:
         """Note why who was to answer could not."""

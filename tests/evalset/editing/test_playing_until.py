@@ -23,8 +23,7 @@ from simulator.scripts import ScriptedSession, read_script, write_script
 from simulator.scripts.next_lines import NextLines
 from simulator.seats.answers import called, returned
 from simulator.seats.requests import ToolRequest
-from simulator.session.adk_event_fields import parts_of
-from simulator.session.fact_entries import calls_in
+from simulator.session.adk_event_fields import calls_in, parts_of
 from tests.evalset.editing.editing_sets import work_on
 from tests.evalset.recorded.test_playing import answers_of
 from tests.evalset.replay.desk_agent import PATIENCE, keep, played

@@ -40,7 +40,7 @@ def cheapest(records: Iterable[Mapping[str, Any]], *prices: str) -> Mapping[str,
 def found_before(talk: Talk, tool: str, *wrappers: str) -> list[list[dict[str, Any]]]:
     """Give what the searches of the latest turn that had any have found, search by search."""
     for turn in reversed(talk.turns[:-1]):
-        answers = [done.answer for done in turn.answered if done.call.tool == tool]
+        answers = [done.answer for done in turn.answered if done.tool == tool]
         found = [answer.records(*wrappers) for answer in answers if not answer.failure]
         if any(found):
             return [records for records in found if records]
@@ -67,7 +67,7 @@ def sorry(failure: ToolFailure) -> str:
 
 
 def _handed_over_to(talk: Talk) -> set[str]:
-    calls = (done.call for done in talk.turn.answered if done.call.tool == "transfer_to_agent")
+    calls = (done for done in talk.turn.answered if done.tool == "transfer_to_agent")
     return {str(call.arguments.get("agent_name")) for call in calls}
 
 

@@ -126,7 +126,7 @@ def _wants(talk: Talk, trips: list[Trip]) -> frozenset[str]:
         if trip.wants:
             since = talk.turns[len(talk.turns) - 1 - back : -1]
             tools = {name for turn in since for name in turn.others_called}
-            tools |= {done.call.tool for turn in since for done in turn.answered}
+            tools |= {done.tool for turn in since for done in turn.answered}
             return frozenset(want for want in trip.wants if not tools.intersection(DONE_BY[want]))
     return frozenset()
 

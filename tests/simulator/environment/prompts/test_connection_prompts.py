@@ -15,8 +15,8 @@ from simulator.environment.prompts.connection_prompts import (
     read_connections,
     shapes_digest,
 )
-from simulator.environment.prompts.json_extraction import breach, is_error_beside
 from simulator.environment.schema.schema_checks import check
+from simulator.environment.schema.schema_plans import breach, is_error_beside
 from simulator.environment.world.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
 from tests.simulator.base.rows import for_each
 

@@ -15,7 +15,6 @@ from simulator.environment.prompts.tool_prompt import (
     AskedCall,
     Budgets,
     KnownThing,
-    PreviousCall,
     RecordedExample,
     prompt_for,
     repair_prompt,
@@ -47,7 +46,7 @@ CALL = AskedCall(
     ),
     initial_state="The shelves were full.",
     previous=tuple(
-        PreviousCall(tool_name="sell", parameters={"n": n}, response={"left": 20 - n}) for n in range(20)
+        {"tool_name": "sell", "parameters": {"n": n}, "response": {"left": 20 - n}} for n in range(20)
     ),
     connections=("create_product creates the product that product_id names",),
     invariants=("stock >= 0",),
@@ -183,7 +182,7 @@ def test_a_prompt_is_bounded_and_never_fails(
         environment_data=json.dumps({text: [arguments]}),
         arguments=dict(arguments),
         recorded=tuple(RecordedExample(arguments=dict(arguments), response=answer) for answer in answers),
-        previous=tuple(PreviousCall(tool_name="t", response=answer) for answer in answers),
+        previous=tuple({"tool_name": "t", "parameters": {}, "response": answer} for answer in answers),
         initial_state=text,
     )
     prompt = told(call, small)

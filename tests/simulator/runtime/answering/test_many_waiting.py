@@ -38,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return make
 
-    monkeypatch.setattr(draft_maker, "offline_drafts", counted("offline_drafts"))
+    monkeypatch.setattr(draft_maker, "offline_draft", counted("offline_draft"))
     monkeypatch.setattr(draft_maker, "_offered", counted("_offered"))
     return noted
 
@@ -68,7 +68,7 @@ def test_as_many_drafts_are_made_as_calls_are_answered(waiting: Simulation, made
         past_calls(view.session, tool_requests(waiting))
         waiting.answer(pending[-1], {"order": "A", "status": "sent"})
     assert not waiting.session.is_running
-    assert made.count("offline_drafts") <= MANY
+    assert made.count("offline_draft") <= MANY
     assert made.count("_offered") == 0
 
 
@@ -81,7 +81,7 @@ def test_each_draft_that_is_looked_at_is_made_once_until_something_changes(
     assert (first.draft, first.draft_by, first.draft_from) == (first.draft, "offline", first.draft_from)
     assert first.candidates[0].value == first.draft
     assert tool_requests(waiting)[0] is first
-    assert made == ["offline_drafts", "_offered"]
+    assert made == ["offline_draft", "_offered"]
     waiting.answer(tool_requests(waiting)[1], {"order": "A-1", "status": "sent"})
     again = tool_requests(waiting)[0]
     assert again.key == first.key

@@ -13,8 +13,7 @@ from simulator.agents.demos.order_desk import tools as shop
 from simulator.agents.demos.travel_planner import tools as trips
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import Provenance, Returned
-from simulator.runtime.knowledge.knowledge import Knowledge
-from simulator.runtime.plugin.session_play import AnsweredCall
+from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import ToolRequest
 from simulator.session.environment_state import SessionEnvironment

@@ -1,4 +1,10 @@
-"""Describes a tool call that waits for a person, with its drafts; gets another draft; and refuses answers that contradict the world."""
+"""What there is to see of a session while a turn is in progress: what waits for a person, with its drafts, what is at work, and who speaks for the user.
+
+A request is described once, when it is first looked at, and stays as it is until something about it changes. Its draft and its other ready
+answers are made when somebody looks at them, in any thread, and follow from what was known when the request was shown (`KnowledgeSnapshot`):
+two hundred calls may wait, and few are looked at. This is also where a person has another draft drawn or a model asked for one, and
+where an answer is held against what is known.
+"""
 
 from __future__ import annotations
 
@@ -11,42 +17,117 @@ from typing import Any
 from simulator.base.json_values import copied
 from simulator.base.secret_masking import error_words
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.drafts.draft_request import DraftCall, Sources
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import GUESS
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import DraftDrawn, Outcome, ToolProposed
-from simulator.runtime.adk.boundaries import ToolBoundaryCall
+from simulator.runtime import user_player
+from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.answering.draft_maker import (
-    Inside,
-    OfflineDraft,
-    attempted,
-    offline_drafts,
-    offline_question,
-)
-from simulator.runtime.answering.live_pipeline import LiveDrafting
-from simulator.runtime.answering.pipeline import NOT_ASKED
+from simulator.runtime.answering.draft_maker import Inside, attempted, offline_draft, offline_question
+from simulator.runtime.answering.pipeline import NOT_ASKED, LiveDrafting
+from simulator.runtime.commanding import UserView
 from simulator.runtime.errors import ContradictionError, SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Generation, begin_if_due, words_of
-from simulator.runtime.session_engine import Engine
+from simulator.runtime.session_engine import AgentBehind, Engine
 from simulator.runtime.turns.tool_effects import as_response, breach_of
 from simulator.runtime.turns.turn import TurnRun
-from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, held_to
-from simulator.seats.requests import Makers, ToolRequest
+from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, held_to, model_request
+from simulator.seats.requests import CodeRequest, Makers, ModelRequest, Request, RunningCall, ToolRequest
+from simulator.session import SimulationSession
 
 
-def tool_request(
-    moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall], turn: int
-) -> ToolRequest:
-    """Describe a call as a person reads it.
+def session_of(engine: Engine) -> SimulationSession:
+    """Return the session, with what ADK has done in the running turn."""
+    events = tuple(engine.run.events) if engine.run else ()
+    return engine.journal.session(events).given_by(AgentBehind(engine.config, events))
 
-    Its draft and its other ready answers are made when they are first looked at, out of what is known now.
-    """
-    call, tool = waiting.call, moment.engine.drafting.declaration(waiting)
-    proposed = moment.engine.journal.fold.drafts.get(waiting.key)
+
+def pending_of(engine: Engine) -> tuple[Request, ...]:
+    """Return the requests that wait for a person, oldest first."""
+    run = engine.run
+    if run is None:
+        return ()
+    waiting = run.waiting.values()
+    return tuple(shown(engine, each) for each in waiting if each.for_person and not each.future.done())
+
+
+def running_of(engine: Engine) -> tuple[RunningCall, ...]:
+    """Return what is at work right now, and what waits for it to end."""
+    run = engine.run
+    if run is None:
+        return ()
+    real = engine.answering.real_call if engine.answering else None
+    return tuple(
+        RunningCall(
+            kind=_kind(each),
+            key=each.key,
+            name=each.name,
+            by=each.running_by,
+            delay=each.delay,
+            since=each.since,
+            text=each.running_text,
+            waits_for=real.name if real is not None and each.is_behind else "",
+        )
+        for each in run.waiting.values()
+        if (each.running or each.is_behind) and not each.future.done()
+    )
+
+
+def last_model_request(engine: Engine) -> ModelRequest | None:
+    """Return what a model was last shown."""
+    call = engine.last_model_call()
+    return None if call is None else model_request(call, key="", turn=-1)
+
+
+def _kind(waiting: WaitingRequest[Any]) -> Any:
+    if isinstance(waiting.call, ModelCall):
+        return "model"
+    return "code" if isinstance(waiting.call, CodeCall) else "tool"
+
+
+def shown(engine: Engine, waiting: WaitingRequest[Any]) -> Request:
+    """Return a request as a person reads it, with drafts that know of the latest answer: what is shown follows from the journal alone."""
+    answers = engine.journal.fold.tool_answers
+    if waiting.shown is None:
+        waiting.shown = _described(engine, waiting)
+    elif isinstance(waiting.shown, ToolRequest) and waiting.drafted_at != answers:
+        waiting.shown = waiting.shown.drafted_anew(_makers(engine, waiting))
+    waiting.drafted_at = answers
+    return waiting.shown
+
+
+def _described(engine: Engine, waiting: WaitingRequest[Any]) -> Request:
+    turn = engine.run.number if engine.run else 0
+    call = waiting.call
+    if isinstance(call, ModelCall):
+        seen = model_request(call, waiting.key, turn)
+        failure = waiting.failure
+        words = None if failure is None else f"{failure.short_type}: {failure.message}"
+        return seen.model_copy(
+            update={"proposal": waiting.proposal, "failure": words, "would_answer": waiting.would_answer}
+        )
+    if isinstance(call, CodeCall):
+        return CodeRequest(
+            key=waiting.key,
+            turn=turn,
+            agent=waiting.agent,
+            code=call.code,
+            may_have_run=waiting.may_have_run,
+            would_answer=waiting.would_answer,
+        )
+    return _tool_request(engine, waiting, turn)
+
+
+# ---------------------------------------------------------------- tool calls, and their drafts
+
+
+def _tool_request(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], turn: int) -> ToolRequest:
+    call, tool = waiting.call, engine.drafting.declaration(waiting)
+    proposed = engine.journal.fold.drafts.get(waiting.key)
     return ToolRequest.later(
-        _makers(moment, waiting),
+        _makers(engine, waiting),
         key=waiting.key,
         turn=turn,
         call_id=str(call.context.function_call_id or waiting.key),
@@ -68,25 +149,16 @@ def tool_request(
     )
 
 
-def up_to_date(
-    moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall], shown: ToolRequest
-) -> ToolRequest:
-    """Return the same request with drafts that know of the latest answer: what is shown follows from the journal alone."""
-    if waiting.drafted_at == moment.learned:
-        return shown
-    return shown.drafted_anew(_makers(moment, waiting))
-
-
-def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]) -> Makers:
+def _makers(engine: Engine, waiting: WaitingRequest[ToolBoundaryCall]) -> Makers:
     """Return what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
     # With the state of now: once it is answered, what it wrote stands in there too. Two hundred may wait, and few are looked at.
     asked = partial(replace, waiting, then=waiting.state())
     held = (waiting.held, waiting.held_by, waiting.held_from, waiting.held_effects)
-    fold = moment.engine.journal.fold
+    fold, moment = engine.journal.fold, KnowledgeSnapshot(engine)
     proposed, draw = fold.drafts.get(waiting.key), fold.draws.get(waiting.key, 0)
 
-    def draft(drafts: OfflineDraft | None = None) -> dict[str, Any]:
+    def draft(drafts: Draft | None = None) -> dict[str, Any]:
         """Return what a generator holds for a person, or what a model drafted, or else one made offline."""
         blanks: tuple[Blank, ...] = ()
         varies, effects = False, None
@@ -96,7 +168,7 @@ def _makers(moment: KnowledgeSnapshot, waiting: WaitingRequest[ToolBoundaryCall]
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:
             drafts = drafts or on_loop(lambda: moment.drafting().offline(asked(), draw))
-            made, by, made_of = drafts.draft, "offline", drafts.sources
+            made, by, made_of = drafts.value, "offline", drafts.sources
             blanks, varies, effects = drafts.blanks, drafts.varies, drafts.effects
         if effects is None:
             effects = on_loop(lambda: moment.drafting().effects_of(asked(), made))
@@ -124,21 +196,20 @@ class KnowledgeSnapshot:
     """A snapshot of what a session knew when requests were shown: a draft that is made later still follows from that."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self._head = engine, engine.journal.head
-        self.learned = engine.knowledge.up_to_date().learned
-        self._known = self._now()
+        self.engine, self._head, self._known = engine, engine.journal.head, self._now(engine)
 
-    def _now(self) -> tuple[Any, ...]:
-        engine = self.engine
-        return engine.run, engine.knowledge.up_to_date().learned, engine.journal.fold.environment
+    @staticmethod
+    def _now(engine: Engine) -> tuple[Any, ...]:
+        fold = engine.journal.fold
+        return engine.run, fold.tool_answers, fold.environment
 
     def drafting(self) -> LiveDrafting:
         """Return the session's drafting where nothing was learned since, else one that knows no more than was known then."""
         engine = self.engine
-        if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
+        if all(now is then or now == then for now, then in zip(self._now(engine), self._known, strict=True)):
             return engine.drafting
         knowledge = engine.knowledge_along(engine.journal.branched(self._head))
-        return LiveDrafting(engine.seed, knowledge, engine.tool_codes)
+        return LiveDrafting(engine.seed, knowledge, engine.tools)
 
 
 def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
@@ -150,7 +221,7 @@ def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
         return None
     with engine.drafting.knowing() as known:
         tool = held_to(tools[call.tool_name], known.output_schema(call.tool_name))
-        inside = Inside(f"{engine.seed}/{call_id}", engine.tool_codes())
+        inside = Inside(f"{engine.seed}/{call_id}", engine.tools.codes())
 
         def ask() -> tuple[DraftCall, Sources]:
             asked, sources = offline_question(known, tool, call.arguments, inside)
@@ -159,7 +230,7 @@ def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
             ]
             return asked.model_copy(update={"is_long_running": False, "earlier": tuple(others)}), sources
 
-        made = attempted(ask, lambda asked: offline_drafts(tool, asked), lambda _: None)
+        made = attempted(ask, offline_draft, lambda _: None)
     if made is None or GUESS in made.sources:
         return None
     return ToolRequest(
@@ -170,7 +241,7 @@ def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
         tool_name=tool.name,
         arguments=copied(call.arguments),
         response_schema=tool.response,
-        draft=copied(made.draft),
+        draft=copied(made.value),
         draft_from=made.sources,
         draft_blanks=made.blanks,
     )
@@ -193,7 +264,8 @@ def _contradicted(
     if outcome.kind not in {"returned", "failed"}:
         return ()
     found = engine.drafting.against(waiting, as_response(outcome))
-    broken = breach_of(outcome, engine.knowledge.output_schema(waiting.name))
+    schema = engine.knowledge.output_schema(waiting.name)
+    broken = breach_of(outcome, schema) if schema else ""
     return (*found, Contradiction(what=f"the response {broken}")) if broken else found
 
 
@@ -303,3 +375,30 @@ def _propose(engine: Engine, waiting: WaitingRequest[Any], said: Generation) -> 
         notes=words_of(said),
     )
     engine.append(proposed)
+
+
+# ---------------------------------------------------------------- the user
+
+_BY_HAND = "No model is set for the scenario, so a person writes the next message."
+
+
+def user_view(engine: Engine) -> UserView:
+    """Return what there is to see now."""
+    fold, work = engine.journal.fold, engine.user
+    seat = fold.user
+    if seat.player == "person":
+        return UserView(seat=seat)
+    if seat.ended:
+        return UserView(seat=seat, words="The conversation has ended.")
+    if work.speaks:
+        return UserView(seat=seat, running=True, progress=work.progress, since=work.since)
+    if fold.is_running:
+        return UserView(seat=seat)
+    if fold.asks_the_user:
+        return UserView(seat=seat, words="The agent asks for something that only a person can answer.")
+    held_back = _BY_HAND if seat.is_by_hand else user_player.holds_back(engine)
+    proposed = seat.proposed
+    again = proposed is not None and proposed.status in {"failed", "stopped"}
+    waits = proposed is None or again or (user_player.is_sent(proposed) and not seat.hold)
+    words = proposed.reason if proposed is not None and proposed.reason else held_back
+    return UserView(seat=seat, words=words, may_go_on=waits and not seat.is_by_hand)
