@@ -18,7 +18,7 @@ from google.genai import types
 
 from evalset.recorded.golden_digests import value_digest
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn
-from simulator.base.json_values import JsonObject, copied, same
+from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.environment.declared_tools import steers
 from simulator.runtime.turns.tool_effects import as_tools_give
 from simulator.session.adk_event_fields import calls_in, content_text, message_responses, parts_of
@@ -104,6 +104,23 @@ def inputs_of(turn: RecordedTurn) -> Sequence[RecordedInput]:
         for said in message_responses(message)
         if said.get("name") == REQUEST_INPUT
     ]
+
+
+def inputs_text(recorded: RecordedCase) -> str:
+    """Return all that was answered in a case, as one text: what the user, the models and the tools said, and the first state."""
+    return "\n".join(_inputs(recorded))
+
+
+def _inputs(recorded: RecordedCase) -> Iterator[str]:
+    yield canonical(recorded.state)
+    for turn in recorded.turns:
+        yield canonical([turn.query, *turn.replies])
+        for call in turn.calls:
+            yield call.outcome.model_dump_json()
+            yield canonical([call.later, call.confirmed])
+            yield call.effects.model_dump_json()
+        for model in turn.models:
+            yield canonical(list(model.responses))
 
 
 class SeenCall(NamedTuple):

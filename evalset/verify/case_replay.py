@@ -97,6 +97,11 @@ class ReplayOptions(NamedTuple):
     seconds: float = PATIENCE
     latencies: bool = False
 
+    @property
+    def quiet(self) -> ReplayOptions:
+        """The same with the recorded models, and without waiting."""
+        return self._replace(models="recorded", latencies=False)
+
 
 _USER, _ROUTE = "user", "route"
 _QUIET = RunConfig(

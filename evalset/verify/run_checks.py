@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, get_all_tool_calls
 from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus, ToolTrajectoryCriterion
@@ -39,23 +40,28 @@ from evalset.verify.verify_request import (
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.session.adk_event_fields import parts_of
 
-_WORD, _TOKEN = re.compile(r"\w+"), re.compile(r"\w(?:[\w-]*\w)?")
-"""A token is a word, or an id with hyphens."""
+_WORD = re.compile(r"\w+")
 _WITHOUT_ROUGE = (
     "ADK's response match needs google-adk[eval], which is not installed. Common words were counted instead"
 )
 _SHOWN = 120
-_OF_TIMES = frozenset(
-    name.casefold()
-    for names in (
-        calendar.day_name,
-        calendar.day_abbr,
-        calendar.month_name,
-        calendar.month_abbr,
-        ("am", "pm"),
-    )
-    for name in names
+_MONTHS = "|".join(
+    name.casefold() for names in (calendar.month_name, calendar.month_abbr) for name in names if name
 )
+_DAYS = "|".join(name.casefold() for names in (calendar.day_name, calendar.day_abbr) for name in names)
+_TIMES = (
+    r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?",
+    r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{1,2} ?[ap]m|[ap]m",
+    r"\d{1,4}(?P<sign>[/.])\d{1,2}(?P=sign)\d{2,4}",
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\.? )?(?:{_MONTHS})(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?|{_DAYS}",
+    r"20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:[t_]?\d{6})?",
+    r"1[4-9]\d{8}(?:\d{3}){0,3}",
+)
+"""How a text writes dates and times; the last is a count of seconds, or of smaller units."""
+_TIME = rf"\b(?:{'|'.join(_TIMES)})\b"
+_OWN = re.compile(rf"{_TIME}|(?=.*\d)(?=.*[a-z])[\w-]{{6,}}")
+_TOKEN = re.compile(rf"{_TIME}|\d+(?:[.,]\d+)+|\w(?:[\w-]*\w)?")
+"""A token is a time, a number, a word, or an id with hyphens."""
 
 
 def trajectory(
@@ -153,6 +159,32 @@ def word_overlap(one: str, other: str) -> float:
     return 2 * (words & others).total() / (words.total() + others.total())
 
 
+class Drawn(NamedTuple):
+    """Which words may be others each time.
+
+    Attributes:
+        given: Returns all that was said to the agent, in small letters; None where its code has neither clock nor chance.
+        again: The final responses of another replay with the same inputs.
+    """
+
+    given: Callable[[], str | None] = lambda: None
+    again: Sequence[str] = ()
+
+    def varied(self, number: int, words: Sequence[str]) -> Counter[str]:
+        """Return which words of a turn the other replay does not have."""
+        return Counter(words) - Counter(
+            _tokens(self.again[number] if number < len(self.again) else " ".join(words))
+        )
+
+    def is_own(self, word: str) -> bool:
+        """Return whether a word is a time or an id that nobody gave."""
+        given = self.given() if _OWN.fullmatch(word) else None
+        return given is not None and word not in given
+
+
+_NOTHING_DRAWN = Drawn()
+
+
 def code_words(
     actual: Sequence[Invocation],
     expected: Sequence[Invocation],
@@ -161,52 +193,51 @@ def code_words(
     *,
     may_be_framed: bool = False,
     as_recorded_in: Container[int] = (),
-    is_determined: Callable[[], bool] = lambda: False,
+    drawn: Drawn = _NOTHING_DRAWN,
     makes_sets: Callable[[], bool] = lambda: False,
 ) -> Check | None:
     """Look for other words in final responses that the agent's code makes; None where models said them all as they are.
 
-    To a response match most words are enough: a decision that is turned round differs in one. What was recorded here has to be the same.
-    Elsewhere, dates and words with digits may be others where the code may read a clock or draw; how a golden words what a model said is left to the match.
+    To a response match most words are enough: a decision that is turned round differs in one. What was recorded here has to be the same. Elsewhere, words may be others that
+    the code draws; how a golden words what a model said is left to the match.
 
     Args:
-        actual: The turns of the replay, with recorded models.
+        actual: The turns of the replay.
         expected: Those of the golden; one whose final response is not told is left out.
         models: What the models said in each turn.
         tolerances: What may differ.
-        may_be_framed: The golden is a trace, whose maker may have written words before and behind what the agent said.
+        may_be_framed: The golden is a trace, whose maker may have framed what the agent said.
         as_recorded_in: The turns whose final response is in the golden as it was recorded.
-        is_determined: Tells whether the agent's code gives the same result each time, if it gets the same answers.
+        drawn: What may be others each time.
         makes_sets: Tells whether the agent's code makes sets, whose order each process chooses.
     """
     actual = responses_as_golden(actual, expected, tolerances)
     found: list[str | None] = []
     for number, (one, other) in enumerate(zip(actual, expected, strict=True)):
         said, golden = spoken(one.final_response), spoken(other.final_response)
-        is_whole = number in as_recorded_in
         is_told = other.final_response is not None and number < len(models)
-        other_words = _other_text(said, golden, makes_sets) if is_told and is_whole else ""
+        other_words = _other_text(said, golden, makes_sets) if is_told and number in as_recorded_in else ""
         if not is_told or (not other_words and _tokens(said) in _said(models[number])):
             found.append(None)
-            continue
-        if not is_whole:
-            other_words = _words_apart(said, golden, is_determined, may_be_framed=may_be_framed)
-        found.append(other_words)
+        elif number in as_recorded_in:
+            found.append(other_words)
+        else:
+            found.append(_words_apart(number, said, golden, drawn, may_be_framed=may_be_framed))
     return _words_check(found)
 
 
-def _words_apart(said: str, golden: str, is_determined: Callable[[], bool], *, may_be_framed: bool) -> str:
+def _words_apart(number: int, said: str, golden: str, drawn: Drawn, *, may_be_framed: bool) -> str:
     words, wanted = _tokens(said), _tokens(golden)
-    may_differ = _is_drawn if words == wanted or not is_determined() else _never
-    is_framed = may_be_framed and _is_framed(words, wanted, may_differ)
-    return "" if is_framed else _other_words(words, wanted, may_differ)
+    varied = drawn.varied(number, words)
+    is_framed = may_be_framed and _is_framed(words, wanted, varied, drawn)
+    return "" if is_framed else _other_words(words, wanted, varied, drawn)
 
 
 def _other_text(said: str, golden: str, makes_sets: Callable[[], bool]) -> str:
     """Say how a text differs from the golden's, whatever their white space is; empty where it does not."""
     if said.split() == golden.split() or "".join(said.split()) == "".join(golden.split()):
         return ""
-    if other := _other_words(said.split(), golden.split(), _never):
+    if other := _other_words(said.split(), golden.split()):
         return other
     return "" if makes_sets() else "the same words in another order"
 
@@ -223,39 +254,42 @@ def _words_check(found: Sequence[str | None]) -> Check | None:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.casefold())
+    return [each[0] for each in _TOKEN.finditer(text.casefold())]
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _other_words(here: list[str], there: list[str], may_differ: Callable[[str], bool]) -> str:
+def _other_words(
+    here: list[str], there: list[str], varied: Container[str] = (), drawn: Drawn = _NOTHING_DRAWN
+) -> str:
     """Say which words one text has that another one has not; empty where these are none, or all such as may be others each time."""
     ours, theirs = Counter(here), Counter(there)
     more, less = (
-        sorted(word for word in words if not may_differ(word)) for words in (ours - theirs, theirs - ours)
+        sorted(word for word in words.elements() if not drawn.is_own(word))
+        for words in (ours - theirs, theirs - ours)
     )
-    return f"{_quoted(more)} instead of {_quoted(less)}" if more or less else ""
+    left = [word for word in more if word not in varied]
+    may_be_drawn = not left and len(less) <= len(more) and all(map(_has_digit, less))
+    return f"{_quoted(more)} instead of {_quoted(less)}" if (more or less) and not may_be_drawn else ""
 
 
-def _is_framed(words: list[str], wanted: list[str], may_differ: Callable[[str], bool]) -> bool:
+def _is_framed(words: list[str], wanted: list[str], varied: Container[str], drawn: Drawn) -> bool:
     """Return whether the words stand in their order among the wanted ones; such as may be others each time may be others there, too."""
     return bool(words) and any(
         all(
-            one == other or (may_differ(one) and may_differ(other))
+            one == other
+            or (one in varied and _has_digit(other))
+            or (drawn.is_own(one) and drawn.is_own(other))
             for one, other in zip(words, part, strict=True)
         )
         for part in (wanted[at : at + len(words)] for at in range(len(wanted) - len(words) + 1))
     )
 
 
-def _is_drawn(word: str) -> bool:
-    return word in _OF_TIMES or any(map(str.isdigit, word))
-
-
-def _never(_: str) -> bool:
-    return False
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _said(models: Sequence[RecordedModelTurn]) -> list[list[str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache, partial
+from typing import TypeAlias
 
 from google.adk.evaluation.eval_case import Invocation
 
-from evalset.golden_trace.golden_steps import steps_of
+from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import (
     edits_since,
@@ -17,7 +19,7 @@ from evalset.recorded.golden_digests import (
     text_digest,
 )
 from evalset.recorded.known_agents import gone_agent, known_agent
-from evalset.recorded.recorded_turns import recorded_steps, untold_words, written_turns
+from evalset.recorded.recorded_turns import inputs_text, recorded_steps, untold_words, written_turns
 from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, end_state, is_imported, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
@@ -59,6 +61,12 @@ from simulator.base.json_values import JsonObject
 from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text
+
+Quietly: TypeAlias = Callable[[], Awaitable[CaseReplay]]
+_TURN = re.compile(r"turn \d+: ")
+_WITHOUT_RECORDED = (
+    "the agent's own models spoke, and with the recorded models the words of its code cannot be compared"
+)
 
 
 def golden_steps(each: ReadyCase | Unready) -> tuple[tuple[Step, ...], ...]:
@@ -105,16 +113,15 @@ async def scored(
     number: int,
     models: Players,
     again: Again,
+    quietly: Quietly,
 ) -> RunResult:
-    """Look at a replay of a case; `again` replays it once more, where only that tells an edit from a change of the agent."""
-    held = list(each.case.conversation or ())
-    missing = held[len(replay.turns) :]
-    actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
-    expected = [_as_told(golden, ours) for golden, ours in zip(held, actual, strict=True)]
+    """Look at a replay of a case; `again` and, with recorded models, `quietly` replay it once more, where only that tells what changed."""
+    actual = _all_turns(each, replay)
+    expected = [_as_told(*turns) for turns in zip(each.case.conversation or (), actual, strict=True)]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
     inner = _inner_difference(each, replay, criteria)
     checks = _checks(each, replay, actual, expected, criteria)
-    checks += _code_words(each, replay, actual, criteria, models)
+    checks += await _code_words(each, replay, criteria, models, quietly)
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     found += _gone_check(each, replay, found) if models == "recorded" else ()
     passed = not replay.error and _pass(found)
@@ -137,6 +144,12 @@ async def scored(
         edited=edited,
         unasked=replay.unasked,
     )
+
+
+def _all_turns(each: ReadyCase, replay: CaseReplay) -> list[Invocation]:
+    """Return the turns of a replay, with those that it did not reach."""
+    missing = (each.case.conversation or [])[len(replay.turns) :]
+    return [*replay.turns, *(Invocation(user_content=turn.user_content) for turn in missing)]
 
 
 def _passed_edits(each: ReadyCase, replay: CaseReplay) -> tuple[str, ...]:
@@ -312,26 +325,44 @@ def _checks(
     return found
 
 
-def _code_words(
-    each: ReadyCase, replay: CaseReplay, actual: list[Invocation], criteria: Criteria, models: Players
+async def _code_words(
+    each: ReadyCase, replay: CaseReplay, criteria: Criteria, models: Players, quietly: Quietly
 ) -> list[Check]:
-    """Look closer at responses that the agent's code makes, where nobody asked for less than by default; no model says other words in them."""
-    if models == "real" and any(replay.models):
-        return []
+    """Look closer at responses that the agent's code makes, where nobody asked for less than by default.
+
+    What a real model says may come back in them: other words are the code's where it also puts them around what the recorded models said. Numbers are drawn where another replay has others.
+    """
     if criteria.response is None or criteria.response < DEFAULT_RESPONSE or replay.error:
         return []
-    golden = each.case.conversation or []
-    found = run_checks.code_words(
-        actual,
-        golden,
+    found = _words_of(each, replay)
+    if found is not None and found.detail and models == "real" and any(replay.models):
+        replay = await quietly()
+        if why := replay.unasked or replay.error or "; ".join(replay.unrecorded[:1]):
+            return [Check(name=CODE_WORDS, status="skipped", detail=f"{_WITHOUT_RECORDED}: {why}")]
+        found = _words_of(each, replay)
+    if found is not None and any(map(str.isdigit, _TURN.sub("", found.detail))):
+        found = _words_of(each, replay, await quietly())
+    return [] if found is None else [found]
+
+
+def _words_of(each: ReadyCase, replay: CaseReplay, again: CaseReplay | None = None) -> Check | None:
+    """Look for other words of the agent's code in a replay; those may be others that another replay has otherwise."""
+    said = [spoken(turn.final_response) for turn in again.turns] if again else []
+
+    @cache
+    def given() -> str | None:
+        return None if is_determined(each.config) else inputs_text(each.recorded).casefold()
+
+    return run_checks.code_words(
+        _all_turns(each, replay),
+        each.case.conversation or (),
         replay.models,
         each.recorded.tolerances,
         may_be_framed=each.recorded.is_partial,
         as_recorded_in=_texts_as_recorded(each),
-        is_determined=partial(is_determined, each.config),
+        drawn=run_checks.Drawn(given, said),
         makes_sets=partial(makes_sets, each.config),
     )
-    return [] if found is None else [found]
 
 
 def _texts_as_recorded(each: ReadyCase) -> frozenset[int]:

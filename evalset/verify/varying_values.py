@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import spoken, steps_of
-from evalset.recorded.recorded_turns import question_of
+from evalset.recorded.recorded_turns import inputs_text, question_of
 from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import (
     EVERY_TOOL,
@@ -66,7 +66,7 @@ async def find_varying(
     if replay is not None and _has_unrecorded_models(each.recorded, replay):
         return ()
     golden, inputs = golden_sample(each), inputs_text(each.recorded)
-    quiet, recorded = ways._replace(models="recorded", unrecorded="fail", latencies=False), _any_call(each)
+    quiet, recorded = ways.quiet._replace(unrecorded="fail"), _any_call(each)
     samples: list[Sample] = []
     began = time.perf_counter()
     found: tuple[Varying, ...] = ()
@@ -144,23 +144,6 @@ def _longest_session(each: ReadyCase) -> float:
     return max(0.0, last - each.recorded.recorded_at) + 24 * 3600.0
 
 
-def inputs_text(recorded: RecordedCase) -> str:
-    """Return all that was answered in a case, as one text: what the user, the models and the tools said, and the first state."""
-    return "\n".join(_inputs(recorded))
-
-
-def _inputs(recorded: RecordedCase) -> Iterator[str]:
-    yield canonical(recorded.state)
-    for turn in recorded.turns:
-        yield canonical([turn.query, *turn.replies])
-        for call in turn.calls:
-            yield call.outcome.model_dump_json()
-            yield canonical([call.later, call.confirmed])
-            yield call.effects.model_dump_json()
-        for model in turn.models:
-            yield canonical(list(model.responses))
-
-
 class RunSettings(NamedTuple):
     """The settings of one run: the criteria, its number, and how it is replayed."""
 
@@ -178,6 +161,7 @@ async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> 
         number=asked.number,
         models=asked.ways.models,
         again=lambda case, recorded: replayed(case, recorded, each.config, asked.ways),
+        quietly=lambda: replayed(each.case, each.recorded, each.config, asked.ways.quiet),
     )
 
 

@@ -219,17 +219,17 @@ def _is_place(node: ast.AST, places: set[str]) -> bool:
 
 
 _STEADY = frozenset((
-    "__future__", "abc", "asyncio", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum",
-    "fractions", "functools", "itertools", "json", "logging", "math", "operator",
-    "pydantic", "re", "statistics", "string", "textwrap", "types", "typing", "typing_extensions",
+    "__future__", "abc", "asyncio", "base64", "collections", "contextlib", "copy", "dataclasses", "decimal", "dotenv", "enum",
+    "fractions", "functools", "itertools", "json", "logging", "math", "operator", "os",
+    "pydantic", "re", "statistics", "string", "sys", "textwrap", "types", "typing", "typing_extensions",
 ))  # fmt: skip
 """Modules whose functions give the same result each time, if they get the same values."""
 
 _OF_A_RUN = frozenset((
-    "__import__", "environ", "eval", "exec", "function_call_id", "getenv", "hash", "id", "import_module",
-    "invocation_id", "last_update_time", "open", "session_id", "timestamp", "user_id",
+    "__import__", "eval", "exec", "function_call_id", "getmtime", "getpid", "getppid", "hash", "id", "import_module", "invocation_id",
+    "last_update_time", "listdir", "open", "scandir", "session_id", "stat", "timestamp", "times", "urandom", "user_id", "walk",
 ))  # fmt: skip
-"""Names of what each run, process or machine has its own of."""
+"""Names of what each run or process has its own of."""
 
 
 def source_of(config: SimulatedAgentConfig) -> Path | None:
@@ -295,8 +295,8 @@ def makes_sets(config: SimulatedAgentConfig) -> bool:
 def is_determined(config: SimulatedAgentConfig) -> bool:
     """Return whether the code of an agent gives the same result each time, if it gets the same answers.
 
-    It imports only its own files and modules that read neither clock, chance, file nor environment, and names nothing that each run has its own of.
-    Where it cannot be read, it is not known to be.
+    It imports only its own files and modules that read neither clock, chance nor file, and names nothing that each run has its own of. Environment
+    variables are the same in each run. Where it cannot be read, it is not known to be.
     """
     place = source_of(config)
     files = [] if place is None else [file for file in loadable_files(place) if file.suffix == ".py"]
@@ -328,9 +328,7 @@ def _is_determined(tree: ast.AST, file: Path, place: Path | None) -> bool:
 
 def _is_steady(module: str, folder: Path) -> bool:
     top = module.partition(".")[0]
-    is_adk = module in {"google", "google.adk", "google.genai"} or module.startswith(
-        ("google.adk.", "google.genai.")
-    )
+    is_adk = f"{module}.".startswith(("google.adk.", "google.auth.", "google.genai.")) or module == "google"
     return is_adk or top in _STEADY or (folder / f"{top}.py").is_file() or top == folder.name
 
 

@@ -70,25 +70,36 @@ def test_without_adks_evaluator_words_are_counted_and_that_is_told(monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("here", "golden", "of_trace", "status"),
+    ("here", "golden", "again", "of_trace", "status"),
     [
-        ("rejected: 7 items", "approved: 7 items", False, "failed"),
-        ("items approved on 3 May as dead-b33f", "approved on 4 April as cafe-b33f items", False, "passed"),
-        ("it was approved", "Decision: it was approved", False, "failed"),
-        ("it was approved", "Decision: it was approved", True, "passed"),
-        ("it was approved", "it was not approved", True, "failed"),
-        ("A model says so", "a person said so", False, None),
+        ("rejected: 7 items", "approved: 7 items", None, False, "failed"),
+        ("items approved on 3 May as dead-b33f", "approved on 4 April as cafe-b33f items", None, False, "passed"),
+        ("at 10:30 of 2026-05-03", "at 9:05 pm of 2026-04-01T09:00:00Z", None, False, "passed"),
+        ("due on 2026-07-01", "due on 2026-06-15", None, False, "failed"),
+        ("it was $90.00", "it was $45.00", "it was $90.00", False, "failed"),
+        ("it was $90.00 as 731", "it was $45.00 as 5", "it was $90.00 as 12", False, "failed"),
+        ("it was $45.00 as 731", "it was $45.00 as 5", "it was $45.00 as 12", False, "passed"),
+        ("it was 123-45-6789", "it was redacted", None, False, "failed"),
+        ("it was approved", "Decision: it was approved", None, False, "failed"),
+        ("it was approved", "Decision: it was approved", None, True, "passed"),
+        ("it was 731", "Decision: it was 12 or so", "it was 5", True, "passed"),
+        ("it was 731", "Decision: it was 12 or so", "it was 731", True, "failed"),
+        ("it was approved", "it was not approved", None, True, "failed"),
+        ("A model says so", "a person said so", None, False, None),
     ],
-)
+)  # fmt: skip
 def test_words_of_an_end_that_no_model_said_are_looked_at(
-    here: str, golden: str, of_trace: bool, status: str | None
+    here: str, golden: str, again: str | None, of_trace: bool, status: str | None
 ) -> None:
-    """Ids, dates and their order may be others; who made a trace may have framed what the agent said; an unknown end is left out."""
+    """Ids and dates that nobody gave, and what another replay has otherwise, may be others; who made a trace may have framed what the agent said; an unknown end is left out."""
     contents = ({"parts": [{"text": text}]} for text in ("It was", "a model says so"))
     models = RecordedModelTurn(
         agent="a", author=Author(source="agent"), responses=[{"content": each} for each in contents]
     )
-    found = run_checks.code_words([said(here)], [said(golden)], [[models]], may_be_framed=of_trace)
+    drawn = run_checks.Drawn(lambda: "due: 2026-06-15", [] if again is None else [again])
+    found = run_checks.code_words(
+        [said(here)], [said(golden)], [[models]], may_be_framed=of_trace, drawn=drawn
+    )
     assert (found and found.status) == status
     unknown = said(golden).model_copy(update={"final_response": None})
     assert run_checks.code_words([said(here)], [unknown], [[models]]) is None

@@ -288,7 +288,7 @@ def test_a_state_that_varies_is_a_verdict_of_its_own(make: Makes, holds: str, tm
 @pytest.mark.parametrize(
     ("agent", "named"),
     [
-        (lambda: stamped(nothing, response=time.time), ("response", "book", "`at`", "a time")),
+        (lambda: stamped(nothing, response=time.time), ("response", "book", '"at"', "a time")),
         (
             lambda: stamped(nothing, text=lambda: f"{uuid.uuid4()} of {time.ctime()}"),
             ("final response", "a time"),

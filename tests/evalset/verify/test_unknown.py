@@ -590,7 +590,10 @@ def test_a_decision_that_code_turns_round_is_another_response(tmp_path: Path, ve
     framed = traced(tmp_path / "framed", *events[:2], event("close", text=end))
     assert '"7" instead of "9 event output"' in verifies(1, framed, agents).out
     module = agents / "small" / "agent.py"
-    module.write_text(f"import random\n{module.read_text()}")  # the number may be drawn
+    code = f"import os, random\n{module.read_text()}"
+    module.write_text(code)  # chance alone is no reason
+    assert '"7" instead of "9 event output"' in verifies(1, framed, agents).out
+    module.write_text(code.replace("report 7", "report {random.randrange(10**9)}"))
     verifies(0, framed, agents)
 
 
@@ -606,26 +609,58 @@ root_agent = Workflow(name="small", edges=[(START, sort), (sort, {"low": close, 
 """
 
 
+OWN = """
+from google.adk.models import BaseLlm, LlmResponse
+
+
+class Own(BaseLlm):
+    async def generate_content_async(self, llm_request, stream=False):
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="quite fine")]))
+
+
+review.model = Own(model="own")
+root_agent = Workflow(name="small", edges=[(START, review, close)])
+"""
+
+
 @pytest.mark.parametrize(
-    ("edges", "who", "more"),
-    [("close", "with the recorded models (no model is asked)", ""), ("review", "own model", SORTS)],
-    ids=["no model at all", "a model that is not asked"],
+    ("edges", "who", "more", "said"),
+    [
+        ("close", "with the recorded models (no model is asked)", "", ()),
+        ("review", "own model", SORTS, ()),
+        ("review", "own model", OWN, ("review",)),
+    ],
+    ids=["no model at all", "a model that is not asked", "a model that spoke before"],
 )
-def test_a_decision_of_code_is_compared_where_no_model_is_asked(  # nobody chooses who answers for models
-    tmp_path: Path, ends: Ends, monkeypatch: pytest.MonkeyPatch, *, edges: str, who: str, more: str
+def test_a_decision_of_code_is_compared_whoever_else_spoke(  # nobody chooses who answers for models
+    tmp_path: Path,
+    ends: Ends,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    edges: str,
+    who: str,
+    more: str,
+    said: tuple[str, ...],
 ) -> None:
-    """A key is there, so that models could be asked: what the code says depends on none."""
+    """A key is there, so that models could be asked: the words of code are its own, and what the recorded models said tells them from a model's."""
     monkeypatch.setenv("GOOGLE_API_KEY", "a-key")
     told = "Expense report 7 was {} by the automatic check and its amount was noted in the books"
-    written = traced(tmp_path, event("user", text="Go."), event("close", text=told.format("approved")))
+    models = [event(name, text="fine") for name in said]
+    end = event("close", text=told.format("approved"))
+    written = traced(tmp_path, event("user", text="Go."), *models, end)
     desk = DESK.replace("EDGES", edges) + more
     for words, code in (("approved", 0), ("rejected", 1)):
         home = tmp_path / words
         agents = agent(home, desk.replace("Done: {node_input}", told.format(words))).parent
-        said = ends(code, "verify", written, "--agents-dir", agents, "--quiet").out
-        assert who in said
-        assert ("network was open" in said) is bool(more)
-        assert ('"rejected" instead of "approved"' in said) is bool(code)
+        shown = ends(code, "verify", written, "--agents-dir", agents, "--quiet").out
+        assert who in shown
+        assert ("network was open" in shown) is bool(more)
+        assert ('"rejected" instead of "approved"' in shown) is bool(code)
+    if said:  # without them it is not known, and that is told
+        (tmp_path / "less").mkdir()
+        less = traced(tmp_path / "less", event("user", text="Go."), end)
+        shown = ends(0, "verify", less, "--agents-dir", agents, "--quiet").out
+        assert "not evaluated: response_words_of_code: " in shown
 
 
 PLUGIN = """
@@ -818,7 +853,7 @@ def test_a_question_in_the_order_of_a_set_differs_in_each_process(tmp_path: Path
     for each in (written, traced(ended, *events, event("close", text="Done: yes"))):
         said = verifies(1, each, agents, "--keep-tolerances").out
         assert "has its own order for the texts in one" in said
-        assert "question to the user `message` contains the order of a set" in said
+        assert 'question to the user "message" contains the order of a set' in said
     verifies(0, written, agents)
 
 
