@@ -413,7 +413,7 @@ def on_its_ground(
             new = _missing(error, folder) if may_do_without else ""
             if not new or new in absent:
                 raise (first or error) if absent else error  # noqa: B904 - what was raised first is told
-            first, absent = first or error, (*absent, new)
+            first, absent = first if isinstance(first, ImportError) else error, (*absent, new)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything
             first = first or error
             variables = () if isinstance(error, AbsentPackageError) else lacking_variables(error, folder)

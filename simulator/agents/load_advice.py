@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.absent_packages import ACCOUNT, PLACEHOLDER, VARIABLE
+from simulator.agents.absent_packages import ACCOUNT, PLACEHOLDER, VARIABLE, are_chosen
 from simulator.agents.agent_source import project_folders, read_at, read_without_default
 from simulator.agents.load_failure import CAUSED_BY, NOT_SET, failure_words, own_error, place_in
 
@@ -91,12 +91,14 @@ def _of_coroutine(words: str, agent: Path) -> str:
 
 
 def _of_what_is_unset(words: str, agent: Path) -> str:
+    instead = "" if are_chosen() else _OR
     if lacks_account(words):
-        return f"Log in: gcloud auth application-default login. {_OR}"
+        return ". ".join(filter(None, ("Log in: gcloud auth application-default login", instead)))
     names = named_unset(words)
     given = " ".join(f"{name}={PLACEHOLDER}" for name in names)
     line = rf"printf '\n%s\n' {given} >> {shlex.quote(str(_env_file(agent)))}"
-    return f"{_OR}. Or give {', '.join(names)} any value: {line}" if names else ""
+    told = f"{'Or give' if instead else 'Give'} {', '.join(names)} any value: {line}"
+    return ". ".join(filter(None, (instead, told))) if names else ""
 
 
 def absent_package(error: ImportError, folder: Path) -> str:

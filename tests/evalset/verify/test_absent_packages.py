@@ -9,6 +9,7 @@ import pytest
 
 from evalset.verify import verify
 from simulator.agents import AgentLoadError, agent_named
+from simulator.agents.absent_packages import VARIABLE
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import HEAD, agent, played
 
@@ -90,6 +91,20 @@ def test_recorded_tools_answer_without_the_package_that_they_need(tmp_path: Path
     assert verify(written, agents_dir=agents).cases[0].status == "passed"
     with pytest.raises(AgentLoadError, match="shop_db"):
         agent_named(str(agents / "small"))
+
+
+def test_what_still_lacks_with_placeholders_is_told(
+    tmp_path: Path, ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The credentials that were asked for first are there by then, so that nobody is told to set them."""
+    written, agents = recorded(tmp_path, shop())
+    asks = "import google.auth\ngoogle.auth.default()\n"
+    (agents / "small" / "agent.py").write_text(HEAD + asks + shop("import nothing_of_that_name"))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv(VARIABLE, "1")
+    told = ends(2, "verify", written, "--agents-dir", agents, "--quiet").out
+    assert "No module named 'shop_db'" in told
+    assert VARIABLE not in told
 
 
 @pytest.mark.long
