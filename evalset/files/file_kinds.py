@@ -111,8 +111,10 @@ def importable_document(document: Any) -> str:  # noqa: PLR0911 - one for each k
 
 
 def are_of_session(events: list[Any]) -> bool:
-    """Return whether a list of events may be that of a session of ADK's: other things have one of that name too."""
-    return not events or any(isinstance(event, dict) and "author" in event for event in events)
+    """Return whether a list of events may be that of a session of ADK's: other things have one of that name too, also with authors."""
+    return not events or any(
+        isinstance(event, dict) and {"author", "content"} <= event.keys() for event in events
+    )
 
 
 def is_dataset(document: Any) -> bool:

@@ -52,6 +52,8 @@ from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
 _USER = "user"
 _AGENT = ""
 """The author where nobody knows it."""
+_SYSTEM = "system"
+"""The author of what a script notes of a run, where no agent is called so."""
 _SESSION = ("session_input", "session_inputs")
 _CONTEXT = "context"
 """The field with the source text that graders hold the responses against; no agent sees it."""
@@ -107,9 +109,23 @@ class _Entry(NamedTuple):
 
     @property
     def events(self) -> list[Any]:
-        agent_data: Any = self.told.get("agent_data") or {}
-        told = [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+        told = [event for event in self._all_events if not self._is_note(event)]
         return _without_empty_end(told, self.told.get("responses"))
+
+    @property
+    def notes(self) -> int:
+        """How many events are the notes of a program, and no agent's."""
+        return sum(map(self._is_note, self._all_events))
+
+    @property
+    def _all_events(self) -> list[Any]:
+        agent_data: Any = self.told.get("agent_data") or {}
+        return [event for turn in agent_data.get("turns") or () for event in turn.get("events") or ()]
+
+    def _is_note(self, event: JsonObject) -> bool:
+        agent_data: Any = self.told.get("agent_data") or {}
+        agents = agent_data.get("agents") or ()
+        return event.get("author") == _SYSTEM and _SYSTEM not in agents
 
     @property
     def session(self) -> SessionInput:
@@ -463,6 +479,8 @@ def _foreign(entries: Sequence[_Entry], missing: _Missing) -> DatasetCase:
             case_id,
             f"the field `{OWN}` cannot be read by this version of the studio, so what only it knows is left out",
         )
+    if last.notes:
+        missing.of(case_id, "the events of the author `system` are left out, as no agent is named so")
     events = _with_prompt(last, missing)
     if not any(is_user_query(event) for event in events):
         if "user_scenario" in last.told:
