@@ -359,27 +359,29 @@ def _note_messages(case: JsonNode, case_id: str, notes: Notes) -> None:
     if prompt is None and said and not is_answered and not _ends_with_user(said[-1]):
         _note_end(case, case_id, notes)
     elif prompt is None and said and is_of_agent(said[-1]) and case.field("responses") is None:
-        _note_end(case, case_id, notes, severity_is_note=True)
+        _note_end(case, case_id, notes, is_finished=True)
 
 
 def _ends_with_user(event: dict[str, Any]) -> bool:
     return event.get("author") == "user" and bool(event.get("content"))
 
 
-def _note_end(case: JsonNode, case_id: str, notes: Notes, *, severity_is_note: bool = False) -> None:
+def _note_end(case: JsonNode, case_id: str, notes: Notes, *, is_finished: bool = False) -> None:
     path = _events(case)[-1].path
     words = (
         "The last turn ends with an agent, not with the user. It is a finished trace: `agents-cli eval generate` cannot run it."
-        if severity_is_note
+        if is_finished
         else "The last event is no user message, so `agents-cli eval generate` has nothing to send."
     )
     notes.add(
         "dataset-no-message",
         path,
         words,
-        "End the last turn with the user message that the agent is to answer.",
+        "To run it again, end a copy of it with a user message."
+        if is_finished
+        else "End the last turn with the user message that the agent is to answer.",
         eval_id=case_id,
-        severity="warning" if severity_is_note else None,
+        severity="note" if is_finished else None,
     )
 
 

@@ -315,6 +315,9 @@ class KnownAgents:
         if above is not None and is_inner and (above.name == app_name or not self._named(app_name)):
             return self._within(above)
         names = [above.name] if above is not None else []
+        below = self._folder.path / app_name if self._folder is not None and app_name.isidentifier() else None
+        if below is not None and app_name not in self._names and (below / "agent.py").is_file():
+            return self._within(below)
         for name in (app_name, *names, *(parent.name for parent in file.absolute().parents)):
             if name and (found := self._named(name)) is not None:
                 return found

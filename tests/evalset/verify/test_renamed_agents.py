@@ -176,6 +176,8 @@ def test_the_nearest_agent_above_a_set_counts(kept: Path, tmp_path: Path) -> Non
     agent(tmp_path, 'root_agent = LlmAgent(name="other", model="gemini-2.5-flash")\n', "outer")
     path = copied_set(kept, outer / "desk" / "evals")
     assert [case.status for case in verify(path, agents_dir=outer, models="recorded").cases] == ["passed"]
+    files = examine([copied_set(kept, outer / "eval")], agents_dir=outer).files  # the case names it
+    assert "other-app-name" not in [found.code for file in files for found in file.findings]
 
 
 def test_beyond_its_project_no_agent_is_looked_for(kept: Path, tmp_path: Path) -> None:
