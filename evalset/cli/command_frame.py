@@ -15,13 +15,15 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
 from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED, Ends
 from evalset.cli.terminal_output import ProgressLine
-from simulator.base.documents import open_file
+from evalset.files.file_kinds import import_command, importable_kind
+from simulator.base.documents import open_file, read_file
 
 Option: TypeAlias = Mapping[str, Any]
 """What `argparse` is told of an option or an argument; with a `group`, it stands under that title of the help."""
@@ -198,6 +200,9 @@ def _doctor_advice(path: Path) -> str:
     """Return a sentence to append to the error on an eval set; empty where the doctor finds nothing."""
     from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
 
+    with suppress(OSError, ValueError):
+        if what := importable_kind(read_file(path)):
+            return f". It is {what}. Import it: {import_command(path)}"
     found = [each for file in examine([path]).files if file.file == path for each in file.findings]
     errors = [each for each in found if each.severity == "error"]
     if not errors:

@@ -30,8 +30,8 @@ from evalset.recorded.golden_digests import (
     with_noted_parts,
 )
 from evalset.recorded.known_agents import fitting_agent, known_agent
-from evalset.recorded.recorded_turns import needs_no_model
-from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from evalset.recorded.recorded_turns import agents_that_ran, needs_no_model
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.replay.model_choice import Models
 from evalset.verify.results import (
@@ -144,9 +144,15 @@ class CasesToVerify:
         origin = each.config.origin if isinstance(each, ReadyCase) else ""
         above = agent_above(self._eval_set.absolute(), Path(self._eval_set.absolute().anchor))
         place = agent or (origin if Path(origin).is_absolute() else str(above or "AGENT"))
-        file = "SET" if self._dataset is not None else str(self._eval_set)
-        names = f"{shlex.quote(place)} --script {shlex.quote(file)} --case {shlex.quote(each.case.eval_id)}"
-        return error.replace(PLAYED, names)
+        is_set, stem = self._dataset is None, self._eval_set.name.partition(".")[0]
+        taken = import_command(self._eval_set)  # a dataset plays once it is a set
+        script, out = (
+            str(self._eval_set) if is_set else shlex.split(taken)[-1],
+            f"{stem}_recorded.evalset.json",
+        )
+        names = f"{shlex.quote(place)} --script {shlex.quote(script)} --case {shlex.quote(each.case.eval_id)} --out {shlex.quote(out)}"
+        before = "" if is_set else f"{taken}` and `"
+        return error.replace(f"golden-trace run {PLAYED} --out NEW_SET", f"{before}golden-trace run {names}")
 
     def __iter__(self) -> Iterator[ReadyCase | Unready]:
         return map(self.__getitem__, range(len(self)))
@@ -282,25 +288,34 @@ def _prepared(
     try:
         config = agents.of(names)
     except UnknownAgentError as error:
-        return Unready(case, str(error), _fitting(found, agents.known()))
+        return Unready(case, str(error), _fitting(case, found, agents.known()))
     except AgentLoadError as error:
         return Unready(case, str(error), is_unloadable=True)
     if renamed:
         return ReadyCase(*_renamed(case, found, config, renamed), config)
     is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents
-    return ReadyCase(case, found, config, _fitting(found, [config]) if is_called_otherwise else {})
+    return ReadyCase(case, found, config, _fitting(case, found, [config]) if is_called_otherwise else {})
 
 
-def _fitting(recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]) -> dict[str, str]:
-    """Propose the new name of a recording's agent, and of its app, where exactly one agent declares the same tools."""
+def _fitting(
+    case: EvalCase, recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]
+) -> dict[str, str]:
+    """Propose the new name of a recording's agent, and of its app, where exactly one agent declares the same tools.
+
+    An import has a name for both also where its source names neither.
+    """
     name = fitting_agent([recorded], map(known_agent, configs))
     config = next((config for config in configs if config.app_name == name), None)
     if config is None:
         return {}
+    app = case.session_input.app_name if case.session_input else ""
+    is_own = not is_imported(recorded)
     proposed = {recorded.app_name: config.app_name}
     if recorded.agent not in known_agent(config).agents:
-        proposed.setdefault(recorded.agent, config.root_agent.name)
-    return {old: new for old, new in proposed.items() if old != new}
+        agent = {recorded.agent: config.root_agent.name}
+        proposed = agent | proposed if is_own else proposed | agent
+    told = {app, *agents_that_ran(recorded)}
+    return {old: new for old, new in proposed.items() if old != new and (is_own or old in told)}
 
 
 def _renamed(

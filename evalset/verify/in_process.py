@@ -31,6 +31,7 @@ from evalset.verify.results import (
     RunResult,
     Verification,
     VerifyError,
+    rename_words,
 )
 from evalset.verify.scoring import golden_steps, unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
@@ -284,6 +285,10 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
     unasked = next((run.unasked for run in runs if run.unasked and not run.passed), "")
     if unasked:
         status = "error"
+        named = [
+            rename_words(*names) for names in each.renamed.items()
+        ]  # the turns of the old name are there
+        unasked = ". ".join(named) or unasked
     return CaseResult(
         eval_id=each.case.eval_id,
         agent=each.config.app_name,

@@ -13,7 +13,15 @@ from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import lean, unknown_words
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.divergence import out_of_order
-from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult, Verification
+from evalset.verify.results import (
+    VERDICTS,
+    CaseResult,
+    CaseStatus,
+    Divergence,
+    RunResult,
+    Verification,
+    rename_words,
+)
 from evalset.verify.verify_request import STATE
 from simulator.base.json_values import canonical
 
@@ -55,11 +63,6 @@ def network_words(verification: Verification) -> tuple[str, ...]:
     """Return what is told of the network, in a sentence; nothing where all was refused and nothing tried."""
     sentence = verification.network.sentence if verification.network is not None else ""
     return (sentence,) if sentence else ()
-
-
-def rename_words(old: str, new: str) -> str:
-    """Propose the new name of an agent."""
-    return f"There is no agent {old}, and only {new} declares the same tools. If it was renamed, add --rename-agent {old}={new}"
 
 
 def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:

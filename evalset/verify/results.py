@@ -32,7 +32,7 @@ NO_GOLDEN = (
 """Why a case cannot be verified that a simulated user plays: nothing is wrong with it."""
 
 NOT_RECORDED = (
-    "the dataset does not have the model turns and tool responses of the last turn, so this case cannot be checked without real tools and models. To check it, "
+    "the dataset does not contain what happened in the last turn, such as model turns and tool responses, so there is nothing to replay. To check it, "
     "run it with `agents-cli eval generate` and save the traces as a `-dataset.json` file, or play it in the studio and export it as a dataset"
 )
 """Why a case of a dataset cannot be verified that only asks."""
@@ -392,3 +392,8 @@ def _way(run: RunResult) -> str:
             ]
         )
     )
+
+
+def rename_words(old: str, new: str) -> str:
+    """Propose the new name of an agent."""
+    return f"There is no agent {old}, and only {new} declares the same tools. If it was renamed, add --rename-agent {old}={new}"

@@ -183,6 +183,7 @@ async def _verdict(
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
         doctor=each.doctor,
+        renamed=each.renamed,
         otherwise=replay.otherwise or _on_the_way(divergence, compared.inner),
         raised="" if replay.unrecorded else replay.error,
         written=written_turns(each.recorded) if models == "real" else frozenset(),

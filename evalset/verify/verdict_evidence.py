@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
@@ -41,6 +42,7 @@ class Evidence(NamedTuple):
         doctor: The command that takes it.
         recording: What was edited in the recording's file after it was written, and the run was answered from.
         otherwise: What the agent does otherwise than recorded, where the golden does not tell it, as `no longer asks for confirmation of note`.
+        renamed: The name that an agent of the recording may have now, by its old one.
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
@@ -64,6 +66,7 @@ class Evidence(NamedTuple):
     doctor: str = ""
     recording: tuple[RecordingEdit, ...] = ()
     otherwise: str = ""
+    renamed: Mapping[str, str] = MappingProxyType({})
 
     @property
     def changes(self) -> tuple[str, ...]:

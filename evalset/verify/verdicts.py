@@ -32,7 +32,15 @@ from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded
 from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, first_divergence, out_of_order, value_differences
-from evalset.verify.results import PLAY_RECORDED, Action, Divergence, Pair, ValueDifference, Verdict
+from evalset.verify.results import (
+    PLAY_RECORDED,
+    Action,
+    Divergence,
+    Pair,
+    ValueDifference,
+    Verdict,
+    rename_words,
+)
 from evalset.verify.run_checks import word_overlap
 from evalset.verify.verdict_evidence import Evidence, disagreements
 from simulator.base.json_values import JsonObject, canonical, same
@@ -415,6 +423,9 @@ def _agent(
     if is_whole and not (is_inner or evidence.otherwise):
         sentence = f"The agent {done}. {unsure}If this is intended, accept it as the new golden. Otherwise fix the agent."
         return _Judgement(verdict, "accept", sentence, told)
+    if evidence.renamed and not is_whole:
+        named = ". ".join(rename_words(*names) for names in evidence.renamed.items())
+        return _Judgement(verdict, "open", f"{named}. Otherwise fix the agent.", told)
     ended = "" if is_whole else ", and the replay cannot continue from there"
     sentence = f"The agent {done}{ended}. {unsure}If this is intended, re-record from this step. Otherwise fix the agent."
     return _Judgement(verdict, "open", sentence, told)

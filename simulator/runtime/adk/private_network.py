@@ -39,7 +39,7 @@ class NetworkNeededError(RuntimeError):
     """What is asked for needs the machine's network, and this process has one of its own."""
 
 
-REAL_MODELS = "real models could be asked, so the network was open"
+REAL_MODELS = "the agent's own models could be asked, so the network was open"
 """Why nothing was checked where the agents' own models stand for themselves, whether they answered or not."""
 
 

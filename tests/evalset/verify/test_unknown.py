@@ -150,13 +150,16 @@ def test_a_set_that_has_all_responses_is_to_be_imported(
     tmp_path: Path, verifies: Ends, responses: list[Any]
 ) -> None:
     """Before the import nothing is recorded beside it; then it passes. Without the responses it has to be played."""
-    told = {**TOLD, "tool_responses": responses}
-    written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": told})
+    held = {**TOLD, "tool_responses": responses}
+    written = imported(tmp_path, {"final_response": said("Noted."), "intermediate_data": held})
     given = tmp_path / "given.evalset.json"
     shown = verifies(2, given, tmp_path / "agents").out
     assert (f"golden-trace import {given}" in shown) is bool(responses)
     assert ("golden-trace run" in shown) is not bool(responses)
-    verifies(0 if responses else 2, written, tmp_path / "agents")
+    told = verifies(
+        0 if responses else 2, written, tmp_path / "agents", "--agent", tmp_path / "agents" / "small"
+    ).out
+    assert "renamed" not in told  # nobody named an agent
 
 
 @pytest.mark.long
@@ -487,7 +490,7 @@ def test_a_model_turn_that_a_trace_does_not_hold_blames_nobody(tmp_path: Path, v
     written = traced(tmp_path, event("user", text="Go."), event("small", text="Done: fine"))
     told = verifies(2, written, agents).out
     assert "the imported trace has no turn of the model of review" in told
-    assert f"run {agents / 'small'} --script {written} --case one --out NEW_SET" in told
+    assert f"run {agents / 'small'} --script {written} --case one --out set_recorded.evalset.json" in told
     assert "agent changed" not in told
 
 
@@ -901,6 +904,60 @@ def test_a_list_of_other_things_with_events_is_no_session(tmp_path: Path, ends: 
     told = ends(2, "verify", given).err
     assert "neither an eval set nor" in told
     assert "KeyError" not in told
+    records = [{"eval_id": "a", "events": [{"author": "desk", "output": {"status": "approved"}}]}]
+    given.write_text(json.dumps(records))
+    assert "sessions of ADK, not" not in ends(1, "doctor", given).out
+    given.write_text(json.dumps({"events": [event("user", text="Go."), event("desk", text="Done")]}))
+    assert f"Import it: golden-trace import {given}" in ends(2, "verify", given).err
+
+
+COUNTS = """
+def count(what: str) -> dict:
+    \"\"\"Count.\"\"\"
+    return {"n": len(what)}
+
+
+root_agent = LlmAgent(name="NAME", model="gemini-2.5-flash", instruction="Count.", tools=[count])
+"""
+
+
+def test_an_agent_of_another_name_is_told_before_it_is_blamed(tmp_path: Path, ends: Ends) -> None:
+    """The turns that are recorded for the old name are used by nobody: with the new one the case passes."""
+    call = {"id": "c", "name": "count", "args": {"what": "abc"}}
+    answer = {"id": "c", "name": "count", "response": {"n": 3}}
+    said = (event("old", function_call=call), event("old", function_response=answer))
+    written = traced(tmp_path, event("user", text="Go."), *said, event("old", text="Three."))
+    folder = agent(tmp_path / "agents", COUNTS.replace("NAME", "fresh"))
+    words = ("verify", folder, written, "--models", "recorded", "--quiet")
+    told = ends(2, *words).out
+    assert (
+        "ERROR one\n    unknown, so not compared: the final state\n    There is no agent old, and only fresh "
+        in told
+    )
+    assert "has no turn" not in told
+    options = re.findall(r"--rename-agent (old=\w+)", told)
+    ends(0, *words, "--rename-agent", options[0])
+    session, written = tmp_path / "s.session.json", tmp_path / "s.evalset.json"
+    events = [event("user", text="Go."), *said, event("old", text="Three.")]
+    session.write_text(json.dumps({"id": "s", "appName": "shop", "userId": "u", "events": events}))
+    ends(0, "import", session, "--out", written)
+    words = ("verify", folder, written, "--models", "recorded", "--quiet")
+    told = ends(1, *words).out
+    assert "differ: There is no agent " in told
+    assert "gives no final response" not in told
+    options = re.findall(r"--rename-agent \S+=\w+", told)
+    ends(0, *words, *" ".join(dict.fromkeys(options)).split())
+
+
+def test_what_a_script_noted_is_no_turn_of_an_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines of the author `system` are left out, but for an agent that is called so."""
+    notes = [event("system", text=words) for words in ("USER: Go.", "AGENT MESSAGE: None")]
+    traced(tmp_path, event("user", text="Go."), *notes, event("close", text="Done."))
+    document = read_environment(tmp_path / "set.environment.json").cases["one"]
+    assert [model.agent for turn in document.turns for model in turn.models] == ["close"]
+    assert "no agent is named so" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
