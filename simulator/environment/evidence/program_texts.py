@@ -12,7 +12,7 @@ import string
 from _string import (  # type: ignore[import-not-found] # Python's own, without a stub: `string.Formatter` reads fields with it
     formatter_field_name_split,
 )
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from time import thread_time
 from typing import Any
@@ -222,25 +222,8 @@ def formatted(
     Raises:
         TouchedError: It is written in a way that is not followed.
     """
-    numbers = itertools.count()
     given: dict[int | str, Any] = dict(enumerate(args)) | dict(keywords)
-    numbered = set[bool]()
-
-    def value_of(field: str) -> Any:
-        first, rest = formatter_field_name_split(field)
-        if isinstance(first, int) or not first:
-            numbered.add(first == "")
-            first = next(numbers) if first == "" else first
-        if len(numbered) > 1:
-            raise TouchedError
-        if first not in given:
-            message = f"Replacement index {first} out of range for positional args tuple"
-            is_name = isinstance(first, str)
-            raise ProgramException(KeyError if is_name else IndexError, (first if is_name else message,))
-        value = given[first]
-        for is_attribute, name in rest:
-            value = attribute(run, value, name, node) if is_attribute else item(run, value, name, node)
-        return value
+    numbers, numbered = itertools.count(), set[bool]()
 
     def filled(part: str, levels: int) -> Any:
         if levels < 0:
@@ -251,9 +234,34 @@ def formatted(
             if field is not None:
                 if conversion not in _CONVERSIONS:
                     raise TouchedError
-                value = native(run, value_of, field)
+                value = native(run, _value_of, run, field, given, (numbers, numbered), node)
                 inner = filled(spec, levels - 1) if spec else ""
                 made.append(as_text(run, value, inner, _CONVERSIONS[conversion], node))
         return joined(run, made)
 
     return filled(text, 1)
+
+
+def _value_of(
+    run: ProgramRun,
+    field: str,
+    given: Mapping[int | str, Any],
+    count: tuple[Iterator[int], set[bool]],
+    node: ast.AST,
+) -> Any:
+    """Return the value that a field names; `count` numbers those that name none, and keeps whether there were such."""
+    first, rest = formatter_field_name_split(field)
+    numbers, numbered = count
+    if isinstance(first, int) or not first:
+        numbered.add(first == "")
+        first = next(numbers) if first == "" else first
+    if len(numbered) > 1:
+        raise TouchedError
+    if first not in given:
+        message = f"Replacement index {first} out of range for positional args tuple"
+        is_name = isinstance(first, str)
+        raise ProgramException(KeyError if is_name else IndexError, (first if is_name else message,))
+    value = given[first]
+    for is_attribute, name in rest:
+        value = attribute(run, value, name, node) if is_attribute else item(run, value, name, node)
+    return value
