@@ -42,6 +42,7 @@ from simulator.session import Seats, SimulationSession
 from simulator.session.commands import (
     Command,
     DraftLateResult,
+    FindContradictions,
     MoveHead,
     Query,
     Question,
@@ -398,11 +399,13 @@ class RemoteSimulation(Commanding):
     # ------------------------------------------------------------ commands
 
     def look(self, question: Question) -> Any:
-        """Return the answer to a question; None where the agent's process does not answer, and the page can do without it."""
+        """Return the answer to a question; nothing where the agent's process does not answer, and the page can do without it."""
         check_question(question)
         try:
             found = self._asked("look", {"question": written(question)}, _LOOK_SECONDS)
         except SimulationError:
+            if isinstance(question, FindContradictions):
+                return ()  # they are looked for once more when the answer is sent
             if isinstance(question, (DraftLateResult, SeenByModel)):
                 return None
             raise
@@ -446,9 +449,9 @@ class RemoteSimulation(Commanding):
         raise KernelError(_AGAIN_AND_AGAIN)
 
     def _is_held_up(self, unanswered: _UnansweredError) -> bool:
-        """Return whether a session beside this one keeps a kernel from taking what it was asked."""
+        """Return whether a session beside this one keeps a kernel from taking what it was asked; a kernel of this session alone is slow, no more."""
         kernel = unanswered.kernel
-        waits = bool(self.pending) or not self.session.is_running
+        waits = kernel.sessions > 1 and (bool(self.pending) or not self.session.is_running)
         return waits and kernel.alive and not kernel.has_pulse() and len(self.journal) == unanswered.facts
 
     def _leave(self, kernel: Kernel) -> None:

@@ -75,6 +75,12 @@ def _faker() -> Generator:
     return faker
 
 
+def warm_up() -> None:
+    """Load what makes texts, where it is installed: a draft on a busy machine would wait for it."""
+    if _HAS_FAKER:
+        _faker()
+
+
 def fake(name: str, chance: Chance) -> str | None:
     """Return a text for a field of this name; None where Faker has none, or is not installed. Any thread may ask."""
     method = PROVIDERS.get(spelled(name)) if _HAS_FAKER else None

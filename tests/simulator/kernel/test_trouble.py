@@ -15,13 +15,16 @@ import psutil
 import pytest
 
 from simulator.agents.load_failure import AgentLoadError
+from simulator.facts import Returned
 from simulator.kernel import agent_kernels, remote_simulation
 from simulator.kernel.kernel import Kernel, KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_templates import CAN_FORK
 from simulator.kernel.messages import Appended, HeadMoved, SessionDisplay
+from simulator.runtime import SimulationError
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
+from simulator.session.commands import FindContradictions, KnownWorld
 from tests.harness.processes import wait_until
 from tests.simulator.kernel.projects import (
     DESK,
@@ -63,6 +66,23 @@ def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
     assert simulation.session.turns[-1].ended
     assert simulation.query("Hello", wait=PATIENCE)
     assert simulation.pending
+
+
+def test_a_process_that_is_slow_for_its_only_session_is_kept(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first draft on a busy machine takes long: another process would begin it anew, and so would each after that."""
+    simulation = begun(config)
+    assert simulation.query("Hello", wait=PATIENCE)
+    before = config.kernels.alive
+    with monkeypatch.context() as patch:
+        patch.setattr(remote_simulation, "_LOOK_SECONDS", 0.0)
+        patch.setattr(Kernel, "has_pulse", lambda _: False)
+        with pytest.raises(SimulationError, match="not responding"):
+            simulation.look(KnownWorld())
+        assert simulation.look(FindContradictions(key="", outcome=Returned(value=1))) == ()
+    assert config.kernels.alive == before
+    assert simulation.look(KnownWorld()) is not None
 
 
 def test_one_undo_takes_one_step_back_where_its_answer_is_late(
