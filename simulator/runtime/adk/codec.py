@@ -32,7 +32,8 @@ from simulator.base.json_values import (
 from simulator.base.secret_masking import without_secrets, without_secrets_in
 from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import RaisedError
-from simulator.runtime.adk.adk_private import MADE_CALL_ID, Later, made
+from simulator.runtime.adk.adk_private import MADE_CALL_ID
+from simulator.runtime.adk.lazy_list import Later, made
 from simulator.session.adk_event_fields import calls_in
 
 LONGEST_TRACEBACK = 8_000
@@ -309,16 +310,12 @@ def event_json(event: Event) -> JsonObject:
 def chained(chain: str, event: JsonObject) -> str:
     """Extend the fingerprint of all events so far by one; its time does not count."""
     counts = {key: value for key, value in event.items() if key != "timestamp"}
-    if _in_one_order(event):
+    actions: Any = event.get("actions") or {}
+    # What is left to the agent's own code may have its keys in another order each time.
+    if not (actions.get("stateDelta") or event.get("customMetadata") or event.get("output")):
         with contextlib.suppress(ValueError):  # text that cannot be encoded, or nested too deep
             return fingerprint(chain.encode() + to_json(counts))
     return digest(chain, canonical(counts))
-
-
-def _in_one_order(event: JsonObject) -> bool:
-    """Recognise an event in which nothing is left to the agent's own code, so that its keys have the same order each time."""
-    actions: Any = event.get("actions") or {}
-    return not (actions.get("stateDelta") or event.get("customMetadata") or event.get("output"))
 
 
 def request_parts(request: LlmRequest) -> dict[str, str]:

@@ -80,6 +80,8 @@ class Settling:
 
     def _next_wake(self) -> float | None:
         """Say how long the turn's own code sleeps at least; None if it does not, or for longer than anyone waits."""
+        if not self.timers and not self.in_threads:
+            return None
         now = self._loop.time()
         self.timers = {timer for timer in self.timers if not timer.cancelled()}
         soonest = min((timer.when() - now for timer in self.timers), default=None)

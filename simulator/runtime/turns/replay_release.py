@@ -29,9 +29,9 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
-from simulator.runtime.adk.adk_private import Later, made
 from simulator.runtime.adk.boundaries import GuardPlugin, seated_app, senders, without_senders
 from simulator.runtime.adk.codec import contents_part
+from simulator.runtime.adk.lazy_list import Later, made
 from simulator.runtime.adk.watched_services import (
     Ground,
     WatchedArtifacts,

@@ -49,7 +49,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.runtime.adk.adk_private import Later, Run, going_on, is_graph_tool, runner_with
+from simulator.runtime.adk.adk_private import Run, going_on, is_graph_tool, runner_with
 from simulator.runtime.adk.boundaries import CodeCall, GuardPlugin, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import (
     chained,
@@ -63,6 +63,7 @@ from simulator.runtime.adk.codec import (
     written_error,
 )
 from simulator.runtime.adk.event_loop import Settling, StudioLoop
+from simulator.runtime.adk.lazy_list import Later
 from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 from simulator.runtime.errors import Diverged
