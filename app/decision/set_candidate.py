@@ -71,7 +71,7 @@ def _nearest(recording: _Recording, tool_name: str, arguments: str) -> tuple[Aut
 
 @lru_cache(maxsize=4)
 def _calls(recording: _Recording) -> tuple[tuple[Author, ObservedCall], ...]:
-    from evalset.recorded.recorded_script import real_calls  # noqa: PLC0415 - not before a call waits
+    from evalset.recorded.recorded_turns import real_calls  # noqa: PLC0415 - not before a call waits
     from evalset.recorded.recording_files import (  # noqa: PLC0415 - as above
         RecordedEnvironmentError,
         read_environment,

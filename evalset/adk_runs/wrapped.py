@@ -28,7 +28,7 @@ from google.adk.tools.tool_context import ToolContext
 from evalset.adk_runs.run_spec import ASKED_FILE, PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.replay.hermetic_environment import HermeticEnvironment
-from evalset.replay.running_case import running_eval_id
+from evalset.replay.session_following import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
 from simulator.agents.absent_packages import without_absent_packages
 from simulator.agents.agent_folder import IMPORTS, forget, is_importable, load_by_path, on_its_ground, prepare

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from simulator.base.frozen_value import Value
-from simulator.base.json_values import Json
+from simulator.base.json_values import Json, JsonObject
 
 
 class Step(Value):
@@ -33,6 +33,13 @@ def response_behind(steps: Sequence[Step], place: int) -> Step | None:
     """Return the response to the call at a place among the steps of a turn; None where it has none."""
     following = steps[place + 1] if place + 1 < len(steps) else None
     return following if following is not None and following.kind == "response" else None
+
+
+def with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> tuple[tuple[Step, ...], ...]:
+    """Return the steps of all turns with the final state behind the last one, where it is known."""
+    if not turns or state is None:
+        return tuple(turns)
+    return (*turns[:-1], (*turns[-1], Step(kind="state", value=state)))
 
 
 def text_of(steps: Sequence[Step], kind: str) -> str:

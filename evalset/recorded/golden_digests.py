@@ -14,7 +14,7 @@ from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocati
 from google.genai.types import Content
 
 from evalset.golden_trace.golden_steps import content_words, steps_of, without_confirmations
-from evalset.golden_trace.steps import Step, response_behind, text_of
+from evalset.golden_trace.steps import Step, response_behind, text_of, with_state
 from evalset.recorded.pairing import in_order
 from evalset.recorded.recording import (
     GoldenCall,
@@ -195,19 +195,27 @@ class Edit(NamedTuple):
 class Golden(NamedTuple):
     """A golden as it is now: its steps, turn by turn, its final state (None if unknown), and the state that it begins with."""
 
-    turns: Sequence[Sequence[Step]]
+    turns: Sequence[tuple[Step, ...]]
     state: JsonObject | None
     start: JsonObject
 
+    @property
+    def expected(self) -> JsonObject | None:
+        """The final state that a run has to end with; None where it is not known."""
+        return None if self.state is None else lasting(self.state)
 
-def golden_of(case: EvalCase, recorded: RecordedCase) -> Golden:
+    @property
+    def steps(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps, turn by turn; behind the last, the final state where it is known."""
+        return with_state(self.turns, self.expected)
+
+
+def golden_of(case: EvalCase, recorded: RecordedCase | None) -> Golden:
     """Return a golden as it is now; the state of a case that holds none is the recorded one."""
-    given = case.session_input
-    state = end_state(case.final_session_state, recorded)
+    given, state = case.session_input, end_state(case.final_session_state, recorded)
+    start = given.state if given else recorded.state if recorded else {}
     turns = [steps_of(invocation) for invocation in case.conversation or ()]
-    return Golden(
-        turns, None if state is None else jsonable(state), jsonable(given.state if given else recorded.state)
-    )
+    return Golden(turns, None if state is None else jsonable(state), jsonable(start))
 
 
 def edits_since(golden: Golden, recorded: RecordedCase) -> tuple[Edit, ...] | None:
@@ -255,7 +263,9 @@ def _edits_of_turn(number: int, steps: Sequence[Step], turn: GoldenTurn) -> Iter
 def _edited_calls(
     number: int, now: Sequence[GoldenCall], then: Sequence[GoldenCall], where: str
 ) -> Iterator[Edit]:
-    if [*now] != [*then] and sorted(map(repr, now)) == sorted(map(repr, then)):
+    if [*now] == [*then]:
+        return
+    if sorted(map(repr, now)) == sorted(map(repr, then)):
         yield Edit(number, 1, "order", f"the order of the calls {where} was edited")
         return
 

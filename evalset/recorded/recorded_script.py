@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recorded_turns import inputs_of, only_asked
 from evalset.recorded.recording import (
-    Author,
     RecordedCall,
     RecordedCase,
     RecordedCode,
@@ -24,6 +23,7 @@ from evalset.recorded.recording import (
     RecordedModelTurn,
     RecordedTurn,
     RejectedCall,
+    observed,
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, change_environment
 from simulator.base.json_values import JsonObject, canonical, copied, same
@@ -102,28 +102,6 @@ def _plain(case: RecordedCase) -> Iterator[ObservedCall]:
                 response = as_response(call.outcome) if call.later is None else call.later
                 where = f"turn {number}, call {place}"
                 yield observed(call, response, where, is_partial=case.is_partial)
-
-
-def real_calls(eval_id: str, case: RecordedCase) -> Iterator[tuple[Author, ObservedCall]]:
-    """Yield the calls of a case that were answered, each with who authored the answer: that of the tool, where a rule told the agent something else."""
-    for number, turn in enumerate(case.turns, start=1):
-        for place, call in enumerate(turn.calls, start=1):
-            if call.outcome.kind in {"returned", "failed"}:
-                where = f"case {eval_id!r}, turn {number}, call {place}"
-                response = as_response(call.beneath or call.outcome)
-                yield call.author, observed(call, response, where, is_partial=case.is_partial)
-
-
-def observed(call: RecordedCall, response: JsonObject, place: str, *, is_partial: bool) -> ObservedCall:
-    """Return a recorded call as drafts are made of it; of a case that is partial (`RecordedCase`) nobody knows what it did besides."""
-    return ObservedCall(
-        tool_name=call.tool,
-        arguments=call.arguments,
-        response=response,
-        place=place,
-        effects=call.effects.plain if not is_partial or call.effects.written else None,
-        **call.author.unsure.written,
-    )
 
 
 class _Reply(NamedTuple):

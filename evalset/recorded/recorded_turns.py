@@ -17,10 +17,18 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from evalset.recorded.golden_digests import value_digest
-from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedInput, RecordedTurn
+from evalset.recorded.recording import (
+    Author,
+    RecordedCall,
+    RecordedCase,
+    RecordedInput,
+    RecordedTurn,
+    observed,
+)
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.environment.declared_tools import steers
-from simulator.runtime.turns.tool_effects import as_tools_give
+from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.runtime.turns.tool_effects import as_response, as_tools_give
 from simulator.session.adk_event_fields import calls_in, content_text, message_responses, parts_of
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 
@@ -29,6 +37,16 @@ _UNKNOWN = "unknown"
 
 _BESIDE_AGENTS = "model"
 """Who asked a model that no agent asked: the one that sums events up."""
+
+
+def real_calls(eval_id: str, case: RecordedCase) -> Iterator[tuple[Author, ObservedCall]]:
+    """Yield the calls of a case that were answered, each with who authored the answer: that of the tool, where a rule told the agent something else."""
+    for number, turn in enumerate(case.turns, start=1):
+        for place, call in enumerate(turn.calls, start=1):
+            if call.outcome.kind in {"returned", "failed"}:
+                where = f"case {eval_id!r}, turn {number}, call {place}"
+                response = as_response(call.beneath or call.outcome)
+                yield call.author, observed(call, response, where, is_partial=case.is_partial)
 
 
 def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:

@@ -37,7 +37,6 @@ from simulator.facts import (
     CodeAnswered,
     Fact,
     ModelAnswered,
-    Provenance,
     SessionOpened,
     ToolAnswered,
 )
@@ -192,7 +191,7 @@ class _Recorder:
             beneath=fact.beneath,
             effects=fact.effects,
             confirmed=self._confirmed.get(fact.call_id),
-            author=author_of(fact.provenance),
+            author=Author.of(fact.provenance),
             latency_ms=round(fact.elapsed_ms, 3),
             declared=fact.declared,
         )
@@ -205,7 +204,7 @@ class _Recorder:
             path=self._path(fact),
             responses=tuple(copied(response) for response in fact.responses),
             error=fact.error,
-            author=author_of(fact.provenance),
+            author=Author.of(fact.provenance),
         )
 
     def _path(self, fact: ModelAnswered) -> str:
@@ -235,7 +234,7 @@ class _Recorder:
             code=fact.code,
             result=copied(fact.result),
             error=fact.error,
-            author=author_of(fact.provenance),
+            author=Author.of(fact.provenance),
         )
 
     def _within(self, scope: str) -> tuple[str, ...]:
@@ -281,18 +280,6 @@ class _Recorder:
 def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
     arguments = call.get("args")
     return _Asked(str(call.get("name") or ""), agent, arguments if isinstance(arguments, dict) else {})
-
-
-def author_of(provenance: Provenance) -> Author:
-    """Return who authored an answer, as a recording keeps it."""
-    return Author(
-        source=provenance.source,
-        by=provenance.by or "",
-        rules=provenance.fired,
-        notes=provenance.notes,
-        blanks=provenance.blanks,
-        uncertain=provenance.uncertain,
-    )
 
 
 # Reads out of a session's events where its agents spoke, and which of their calls run long. Pure.

@@ -13,7 +13,8 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Unsure
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, RaisedError, ToolEffects
+from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, Provenance, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"
 VERSION = 11
@@ -36,6 +37,18 @@ class Author(Value):
     notes: tuple[str, ...] = ()
     blanks: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
     uncertain: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
+
+    @classmethod
+    def of(cls, provenance: Provenance) -> Author:
+        """Return who authored an answer that a session knows."""
+        return cls(
+            source=provenance.source,
+            by=provenance.by or "",
+            rules=provenance.fired,
+            notes=provenance.notes,
+            blanks=provenance.blanks,
+            uncertain=provenance.uncertain,
+        )
 
     @property
     def unsure(self) -> Unsure:
@@ -444,6 +457,18 @@ def without_end(recorded: RecordedCase) -> RecordedCase:
 def without_edits(recorded: RecordedCase) -> RecordedCase:
     """Return a recorded case whose turns are as they were recorded, whatever was edited since."""
     return recorded.model_copy(update={"turns": tuple(turn.original or turn for turn in recorded.turns)})
+
+
+def observed(call: RecordedCall, response: JsonObject, place: str, *, is_partial: bool) -> ObservedCall:
+    """Return a recorded call as drafts are made of it; of a case that is partial (`RecordedCase`) nobody knows what it did besides."""
+    return ObservedCall(
+        tool_name=call.tool,
+        arguments=call.arguments,
+        response=response,
+        place=place,
+        effects=call.effects.plain if not is_partial or call.effects.written else None,
+        **call.author.unsure.written,
+    )
 
 
 class MadeAnswer(Value):

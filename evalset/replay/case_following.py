@@ -1,12 +1,23 @@
-"""Follows one ADK session along the recorded cases that it may be, and gives each call the answer that was recorded for it. Pure."""
+"""Follows one recorded case, turn by turn: each call, question, model and run of code gets the next answer that was recorded for it. Pure.
+
+A `CaseFollowed` has a `Cursor` for each kind of answer in the turn that it is at. What is asked uses up the first answer that fits; where none is left, the
+error says what is nearest, and what differs. `session_following` follows a session along all the cases that it may be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from evalset.errors import ASK_THE_MODEL, RECORD_IT
-from evalset.recorded.recorded_turns import inputs_of, is_of_graph, only_asked, seen_response, untold_calls
+from evalset.recorded.recorded_turns import (
+    agents_as_tools,
+    inputs_of,
+    is_of_graph,
+    only_asked,
+    seen_response,
+    untold_calls,
+)
 from evalset.recorded.recording import (
     RecordedAgentRun,
     RecordedCall,
@@ -22,16 +33,14 @@ from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import adk_refused
-from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.recordings.nearest_calls import Cursor, Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.session.adk_event_fields import calls_in, content_text, parts_of
 from simulator.session.model import REQUEST_INPUT
 
 _BEFORE = -1
 _ANOTHER_QUESTION = 0.5
 """How far a question is at least from a recorded one, from 0 to 1, that is another one."""
-Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
 
 
 class IncomingCall(NamedTuple):
@@ -87,20 +96,24 @@ class CaseFollowed:
 
     def __init__(self, eval_id: str, case: RecordedCase) -> None:
         self.eval_id, self.case = eval_id, case
-        self.turn = _BEFORE
-        self._used: set[tuple[int, int]] = set()
-        self._models_used: set[tuple[int, int]] = set()
-        self._code_used: set[tuple[int, int]] = set()
-        self._agents_used: set[tuple[int, int]] = set()
-        self._inputs_used: set[tuple[int, int]] = set()
+        self._go_to(_BEFORE)
+
+    def _go_to(self, turn: int) -> None:
+        """Begin a turn: all its answers are still to be given."""
+        self.turn = turn
+        self.now = self.case.turns[turn] if turn > _BEFORE else None
+        now = self.now or RecordedTurn(query={})
+        self._calls, self._models, self._code = Cursor(now.calls), Cursor(now.models), Cursor(now.code)
+        self._agents, self._inputs = Cursor(now.agents), Cursor(inputs_of(now))
+        self._ran = {run.id for run in now.agents}
 
     def hears(self, message: JsonObject) -> bool:
         """Take in what the user says; False where the case goes on in another way."""
-        if _answers_a_call(message):
+        if answers_a_call(message):
             return True  # what a turn left open is answered: the turn goes on
         if self.turn + 1 >= len(self.case.turns):
             return False
-        self.turn += 1
+        self._go_to(self.turn + 1)
         return is_said_alike(self.case.turns[self.turn].query, message)
 
     def answers_alone(self, tool: str) -> bool:
@@ -120,29 +133,24 @@ class CaseFollowed:
 
         A call that was never asked runs its agent too, unless answers alone are known of the tool.
         """
-        ran = self.now.agents if self.now else ()
-        left = (
-            each
-            for place, each in enumerate(ran)
-            if (self.turn, place) not in self._agents_used and is_same_call(each, asked, self.case.tolerances)
-        )
-        run, answered = next(left, None), self._place(asked)
-        if run is None:
+        answered = self._place(asked)
+        ran = next(self._agents.left(lambda run: self._fits(run, asked)), None)
+        if ran is None:
             is_known = answered is not None or self.answers_alone(asked.tool)
             return None if is_known else RecordedAgentRun(id="", tool=asked.tool, arguments=asked.arguments)
-        calls = self.now.calls if self.now else ()
-        if answered is not None and answered < run.calls_before and calls[answered].id != run.id:
+        run = self._agents.entries[ran]
+        if (
+            answered is not None
+            and answered < run.calls_before
+            and self._calls.entries[answered].id != run.id
+        ):
             return None
-        self._agents_used.add((self.turn, ran.index(run)))
-        return run
+        return self._agents.use(ran)
 
     def told_of(self, run: RecordedAgentRun) -> RecordedCall | None:
         """Use up what rules made of the answer of an agent that ran; None where they changed nothing."""
-        for place, call in enumerate(self.now.calls if self.now else ()):
-            if call.id == run.id != "" and (self.turn, place) not in self._used:
-                self._used.add((self.turn, place))
-                return call
-        return None
+        place = next(self._calls.left(lambda call: call.id == run.id != ""), None)
+        return None if place is None else self._calls.use(place)
 
     @property
     def state(self) -> JsonObject:
@@ -154,21 +162,16 @@ class CaseFollowed:
                 state |= call.effects.state_delta
         return lasting(state)
 
-    @property
-    def now(self) -> RecordedTurn | None:
-        """The turn that is replayed."""
-        return self.case.turns[self.turn] if 0 <= self.turn < len(self.case.turns) else None
-
     def finds(self, asked: IncomingCall) -> RecordedCall | None:
         """Return the recorded call that is the next for what is asked, without using it up; None where none is left."""
         place = self._place(asked)
-        return None if place is None else self.case.turns[self.turn].calls[place]
+        return None if place is None else self._calls.entries[place]
 
     def uses(self, asked: IncomingCall) -> None:
         """Use up the recorded call that `finds` gives."""
         place = self._place(asked)
         if place is not None:
-            self._used.add((self.turn, place))
+            self._calls.use(place)
 
     def gave(self, asked: IncomingCall, response: object) -> bool:
         """Return whether the next recorded call for what was asked before had this response, and use it up then."""
@@ -189,18 +192,20 @@ class CaseFollowed:
         return content_text(model.responses[-1].get("content")).strip() == content_text(content).strip()
 
     def _place(self, asked: IncomingCall) -> int | None:
-        calls = self.now.calls if self.now else ()
-        agents = {run.id for run in self.now.agents} if self.now else set()
+        calls = self._calls.entries
         left = [
             place
-            for place, call in enumerate(calls)
-            if (self.turn, place) not in self._used
-            and self._fits(call, asked)
-            and not only_asked(calls, place)
-            and call.id not in agents
+            for place in self._calls.left(lambda call: self._fits(call, asked) and call.id not in self._ran)
+            if not only_asked(calls, place)
         ]
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
+
+    def had(self, tool: str) -> bool:
+        """Return whether there was a tool of a name: it answered, was rejected, or is an agent that ran."""
+        answered = {call.tool for turn in self.case.turns for call in turn.calls}
+        rejected = {call.tool for turn in self.case.turns for call in turn.rejected}
+        return tool in answered | rejected | agents_as_tools(self.case)
 
     def brought(self, tool: str) -> str:
         """Return the digest of the declaration of a tool that a tool set brought when it was called; empty where it is not recorded."""
@@ -224,7 +229,7 @@ class CaseFollowed:
     def _untold(self, what: str, remedy: str = RECORD_IT) -> UntoldError:
         return UntoldError(f"{self._where()}: {what}. {remedy}")
 
-    def _fits(self, call: RecordedCall | RejectedCall, asked: IncomingCall) -> bool:
+    def _fits(self, call: RecordedCall | RejectedCall | RecordedAgentRun, asked: IncomingCall) -> bool:
         """Return whether a recorded call is the one that is asked, or differs only in what it may."""
         return is_same_call(call, asked, self.case.tolerances)
 
@@ -244,11 +249,9 @@ class CaseFollowed:
             UnrecordedError: None is left.
         """
         place = self._model_place(agent, within, path)
-        turns = self.now.models if self.now else ()
         if place is None:
             raise self._no_model_turn(agent, within)
-        self._models_used.add((self.turn, place))
-        return turns[place]
+        return self._models.use(place)
 
     def _no_model_turn(self, agent: str, within: tuple[str, ...]) -> UnrecordedError:
         """Say that no turn of a model is left: of a turn that has none of any model nobody knows whether there were some."""
@@ -278,24 +281,18 @@ class CaseFollowed:
     def comes_later(self, agent: str, within: tuple[str, ...], path: str) -> bool:
         """Return whether models of other branches had answered before the next turn of an agent's model, and have not yet."""
         place = self._model_place(agent, within, path)
-        turns = self.now.models[:place] if self.now and place is not None else ()
-        return any(
-            (self.turn, at) not in self._models_used for at, turn in enumerate(turns) if not turn.put_off
-        )
+        first = next(self._models.left(lambda turn: not turn.put_off), place)
+        return place is not None and first is not None and first < place
 
     def _model_place(self, agent: str, within: tuple[str, ...], path: str) -> int | None:
-        turns = self.now.models if self.now else ()
-        left = (
-            at
-            for at, turn in enumerate(turns)
-            if (self.turn, at) not in self._models_used and _is_turn_of(turn, agent, within)
-        )
+        turns = self._models.entries
+        left = self._models.left(lambda turn: _is_turn_of(turn, agent, within))
         return min(left, key=lambda at: (turns[at].path != path, turns[at].path != ""), default=None)
 
     @property
     def given(self) -> int:
-        """How much of the recording has been used up."""
-        return len(self._used) + len(self._models_used) + len(self._agents_used) + len(self._inputs_used)
+        """How much of the turn has been used up."""
+        return sum(len(each.used) for each in (self._calls, self._models, self._agents, self._inputs))
 
     def next_code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
         """Use up the next run that was recorded of an agent's code.
@@ -304,14 +301,9 @@ class CaseFollowed:
             UnrecordedError: This code did not run there, or not once more.
         """
         asked = agent, within, code.strip()
-        for place, ran in enumerate(self.now.code if self.now else ()):
-            if (self.turn, place) not in self._code_used and (
-                ran.agent,
-                ran.within,
-                ran.code.strip(),
-            ) == asked:
-                self._code_used.add((self.turn, place))
-                return ran
+        left = self._code.left(lambda ran: (ran.agent, ran.within, ran.code.strip()) == asked)
+        if (place := next(left, None)) is not None:
+            return self._code.use(place)
         raise UnrecordedError(
             f"{self._where()} has no recorded result for this code of {agent}: {code.strip()}"
         )
@@ -322,18 +314,11 @@ class CaseFollowed:
         Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words. Where none
         fits, one of the same node counts that is the same but for words with digits: a time, or the id of a thing. The two are compared later.
         """
-        left = self._inputs_left()
-        fit = [reply for reply in left if self._fits_input(reply.recorded, question)]
-        fit = fit or [reply for reply in left if _is_like(reply.recorded, question)]
-        return min(fit, key=lambda reply: _distance(reply.recorded, question), default=None)
-
-    def _inputs_left(self) -> list[InputReply]:
-        recorded = inputs_of(self.now) if self.now else ()
-        return [
-            InputReply(place, each)
-            for place, each in enumerate(recorded)
-            if (self.turn, place) not in self._inputs_used
-        ]
+        fit = [*self._inputs.left(lambda recorded: self._fits_input(recorded, question))]
+        fit = fit or [*self._inputs.left(lambda recorded: _is_like(recorded, question))]
+        inputs = self._inputs.entries
+        place = min(fit, key=lambda at: _distance(inputs[at], question), default=None)
+        return None if place is None else InputReply(place, inputs[place])
 
     def leaves_open(self, question: InputQuestion) -> bool:
         """Return whether the turn's recording ends with this question."""
@@ -343,7 +328,7 @@ class CaseFollowed:
     def uses_input(self, question: InputQuestion) -> None:
         """Use up the answer that `finds_input` gives."""
         if (reply := self.finds_input(question)) is not None:
-            self._inputs_used.add((self.turn, reply.place))
+            self._inputs.use(reply.place)
 
     def _fits_input(self, recorded: RecordedInput, question: InputQuestion) -> bool:
         return recorded.arguments is None or tolerated(
@@ -352,7 +337,7 @@ class CaseFollowed:
 
     def nearest_input(self, question: InputQuestion) -> RecordedInput | None:
         """Return the recorded question of this turn that comes nearest to one that was not recorded."""
-        left = (reply.recorded for reply in self._inputs_left())
+        left = (self._inputs.entries[place] for place in self._inputs.left())
         return min(left, key=lambda recorded: _distance(recorded, question), default=None)
 
     def leaves_out(self, question: InputQuestion) -> bool:
@@ -365,7 +350,7 @@ class CaseFollowed:
         if self.now.is_cut:
             near = self._nearest_questions(question)
             return not near or near[0].distance > _ANOTHER_QUESTION
-        is_done = all((self.turn, place) in self._used for place in range(len(self.now.calls)))
+        is_done = next(self._calls.left(), None) is None
         return self.case.is_partial and is_done and not any(map(inputs_of, self.case.turns))
 
     def why_no_input(self, question: InputQuestion) -> str:
@@ -390,7 +375,7 @@ class CaseFollowed:
 
     def _questions(self) -> list[RecordedInput]:
         """Return the questions that are recorded in this turn, the one that ends it among them."""
-        recorded = [*inputs_of(self.now)] if self.now else []
+        recorded = [*self._inputs.entries]
         if self.now and self.now.open_question is not None:
             recorded.append(RecordedInput(arguments=self.now.open_question, response={}))
         return recorded
@@ -405,13 +390,13 @@ class CaseFollowed:
 
     def why_not(self, asked: IncomingCall) -> str:
         """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
-        return f"{self._where()} has no recorded response for {_written(asked)}: {self._nearest(asked)}"
+        return f"{self._where()} has no recorded response for {written_call(asked)}: {self._nearest(asked)}"
 
     def _where(self) -> str:
         return f"case {self.eval_id!r}, turn {self.turn + 1}"
 
     def _nearest(self, asked: IncomingCall) -> str:
-        calls = self.now.calls if self.now else ()
+        calls = self._calls.entries
         same_calls = [
             place
             for place, call in enumerate(calls)
@@ -427,7 +412,7 @@ class CaseFollowed:
         ]
         if elsewhere:
             return f"it was called in turn {elsewhere[0]}"
-        return _nearest_words(calls, asked)
+        return nearest_words(calls, asked)
 
 
 def _is_turn_of(turn: RecordedModelTurn, agent: str, within: tuple[str, ...]) -> bool:
@@ -457,7 +442,8 @@ def _is_alike(then: Any, now: Any) -> bool:
             return same(then, now)
 
 
-def _nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:
+def nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:
+    """Say which recorded call is nearest to one that none of them answers, and what differs."""
     plain = [
         ObservedCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
     ]
@@ -469,10 +455,11 @@ def _nearest_words(calls: Sequence[RecordedCall], asked: IncomingCall) -> str:
     if not near.differs:
         inside = " in ".join(reversed(calls[near.index].within)) or "the agent itself"
         return f"the same call was made by {inside}"
-    return f"the closest recorded call is {_written(IncomingCall(asked.tool, near.call.arguments))}; {'; '.join(near.differs)}"
+    return f"the closest recorded call is {written_call(IncomingCall(asked.tool, near.call.arguments))}; {'; '.join(near.differs)}"
 
 
-def _written(asked: IncomingCall) -> str:
+def written_call(asked: IncomingCall) -> str:
+    """Write a call as a person reads it, with the agent tools that it is inside of."""
     arguments = ", ".join(f"{name}={canonical(value)}" for name, value in asked.arguments.items())
     inside = "".join(f" inside {name}" for name in asked.within)
     return f"{asked.tool}({arguments}){inside}"
@@ -496,307 +483,6 @@ def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:
     return content_text(recorded).strip() == content_text(message).strip()
 
 
-def _answers_a_call(message: JsonObject) -> bool:
+def answers_a_call(message: JsonObject) -> bool:
+    """Return whether the user answers in a message what a turn left open."""
     return any(part.get("functionResponse") or part.get("function_response") for part in parts_of(message))
-
-
-class SessionFollowed:
-    """One ADK session, and the cases that it may still be.
-
-    Two cases with the same beginning are told apart by what comes: by what the user says, and by the calls that only one
-    of them holds. As long as several fit, an answer is given where all of them have the same one.
-
-    Args:
-        cases: The cases that it may be, by their eval ids.
-    """
-
-    def __init__(self, cases: Mapping[str, RecordedCase]) -> None:
-        self._all = [CaseFollowed(eval_id, case) for eval_id, case in cases.items()]
-        self._fitting = list(self._all)
-        self._last = self._fitting
-        self._said: list[str] = []
-        self._lost = 0
-        self._asks = False
-
-    @property
-    def eval_ids(self) -> tuple[str, ...]:
-        """The ids of the cases that it may still be."""
-        return tuple(case.eval_id for case in self._fitting)
-
-    @property
-    def turn(self) -> int:
-        """The number of the turn that is replayed, from 0; -1 before the first."""
-        return self._fitting[0].turn if self._fitting else len(self._said) - 1
-
-    @property
-    def nearest(self) -> CaseFollowed | None:
-        """The case that it is, or the first of those that it may be; where none fits any more, the last that did."""
-        found = self._fitting or self._last
-        return found[0] if found else None
-
-    @property
-    def eval_id(self) -> str:
-        """The id of the nearest case; empty where there is none."""
-        return self.nearest.eval_id if self.nearest else ""
-
-    @property
-    def known(self) -> Mapping[str, RecordedCase]:
-        """The recorded cases that tell how a call may be answered that was not recorded."""
-        return {self.nearest.eval_id: self.nearest.case} if self.nearest else {}
-
-    @property
-    def state(self) -> JsonObject:
-        """The state that the recording had before this turn: what all cases that it may be began with, and what changed it since."""
-        return _common([case.state for case in self._fitting])
-
-    @property
-    def earlier(self) -> EarlierData:
-        """The artifacts and the memory that all cases that it may be began with; nothing where they differ."""
-        found = [case.case.earlier for case in self._fitting] or [NOTHING_EARLIER]
-        return found[0] if all(each == found[0] for each in found) else NOTHING_EARLIER
-
-    @property
-    def state_delta(self) -> JsonObject:
-        """What the user's last message set in the state when it was recorded, in all cases that it may be."""
-        asked = [case.now for case in self._fitting] if self._asks else []
-        return _common([turn.state_delta for turn in asked if turn is not None])
-
-    def hear(self, message: JsonObject) -> None:
-        """Take in what the user says."""
-        self._asks = not _answers_a_call(message)
-        if self._asks:
-            self._said.append(content_text(message))
-        fitting = [case for case in self._fitting if case.hears(message)]
-        if self._fitting and not fitting:
-            self._lost = len(self._said)
-        self._last, self._fitting = self._fitting or self._last, fitting
-
-    def call(self, asked: IncomingCall) -> RecordedCall:
-        """Return the recorded call for what is asked, and use it up.
-
-        Raises:
-            UnrecordedError: Nothing was recorded for it.
-            AmbiguousError: Several cases fit that answer it in different ways.
-        """
-        self._check_fits()
-        found = [(case, call) for case in self._fitting if (call := case.finds(asked)) is not None]
-        if not found:
-            untold = self._fitting[0].misses(asked)
-            raise untold or UnrecordedError(self._fitting[0].why_not(asked) + self._others())
-        self._fitting = [case for case, _ in found]
-        _, first = found[0]
-        differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
-        if differing:
-            raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different responses for "
-                f"{_written(asked)}. Name the case to replay (`case=`)"
-            )
-        for case, _ in found:
-            case.uses(asked)
-        return first
-
-    def was_called(self, asked: IncomingCall, response: object) -> None:
-        """Take in a call of a turn that was over, or under way, before it was followed; where cases have it with this response, it is theirs."""
-        gave = [case for case in self._fitting if case.gave(asked, response)]
-        asks = [case for case in self._fitting if case.finds(asked)]
-        self._fitting = gave or asks or self._fitting
-
-    def was_said(self, agent: str, content: JsonObject) -> None:
-        """Take in what an agent's model said before the session was followed."""
-        self._fitting = [
-            case for case in self._fitting if case.may_have_said(agent, content)
-        ] or self._fitting
-
-    def was_typed(self, question: InputQuestion) -> None:
-        """Take in a question that the user answered before the session was followed."""
-        for case in self._fitting:
-            case.uses_input(question)
-
-    def agent_runs(self, asked: IncomingCall, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
-        """Return whether the agent of an agent tool runs for a call, and what rules then made of its answer.
-
-        One that does not run `by_itself`, as other code runs with it, runs where it was recorded that it did.
-        """
-        runs = [(case, case.agent_runs(asked)) for case in self._fitting]
-        told = [case.told_of(run) for case, run in runs if run is not None]
-        first = runs[0][1] if runs else None
-        return first is not None and (by_itself or first.id != ""), next(filter(None, told), None)
-
-    def confirmation(self, asked: IncomingCall) -> JsonObject | None:
-        """Return what a person had answered to the confirmation of a call; None where none was asked for."""
-        answers = (case.confirmation(asked) for case in self._fitting)
-        return next((answer for answer in answers if answer is not None), None)
-
-    def leaves_open(self, question: InputQuestion) -> bool:
-        """Return whether the recording of each case that fits ends with this question."""
-        self._check_fits()
-        return all(case.leaves_open(question) for case in self._fitting)
-
-    def input(self, question: InputQuestion) -> InputReply:
-        """Return what a person answered to a question, and use it up.
-
-        Raises:
-            UnrecordedError: Nothing was recorded for it.
-            AmbiguousError: Several cases fit that have different answers.
-        """
-        self._check_fits()
-        found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
-        if not found:
-            first_fit = self._fitting[0]
-            kind = UntoldError if first_fit.leaves_out(question) else UnrecordedError
-            raise kind(first_fit.why_no_input(question) + self._others())
-        self._fitting = [case for case, _ in found]
-        first = found[0][1]
-        differing = [
-            case.eval_id for case, reply in found if reply.recorded.response != first.recorded.response
-        ]
-        if differing:
-            raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different user replies. Name the case to "
-                "replay (`case=`)"
-            )
-        for case, _ in found:
-            case.uses_input(question)
-        return first
-
-    def model_turn(self, agent: str, within: tuple[str, ...], path: str = "") -> RecordedModelTurn:
-        """Return the next recorded turn of an agent's model, and use it up.
-
-        Raises:
-            UnrecordedError: None is left, or no case fits.
-        """
-        self._check_fits()
-        return self._alike([(case, case.next_model_turn(agent, within, path)) for case in self._fitting])
-
-    def code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
-        """Return the next recorded run of an agent's code, and use it up.
-
-        Raises:
-            UnrecordedError: As for `model_turn`.
-        """
-        self._check_fits()
-        return self._alike([(case, case.next_code(agent, within, code)) for case in self._fitting])
-
-    def _alike(self, found: Sequence[tuple[CaseFollowed, Made]]) -> Made:
-        """Return what all cases that fit have in common.
-
-        Raises:
-            AmbiguousError: They differ.
-        """
-        first = found[0][1]
-        if any(made != first for _, made in found):
-            names = " and ".join(repr(case.eval_id) for case, _ in found[:2])
-            raise AmbiguousError(
-                f"cases {names} start the same, but continue differently. Name the case to replay (`case=`)"
-            )
-        return first
-
-    def _check_fits(self) -> None:
-        if self._fitting:
-            return
-        number = self._lost or len(self._said)
-        said = self._said[number - 1] if self._said else ""
-        if not self._all:
-            raise UnrecordedError("nothing is recorded")
-        wanted = _queries(self._all, number - 1)
-        raise UnrecordedError(
-            f"no recorded case has the user message {said!r} in turn {number}{f'; recorded: {wanted}' if wanted else ''}"
-        )
-
-    def _others(self) -> str:
-        more = len(self._fitting) - 1
-        return f" (nor do the {more} other cases that start the same)" if more else ""
-
-
-class FreeSession(SessionFollowed):
-    """A session that follows no recorded case: a simulated user decides what is said in it, or its case has no recording.
-
-    The same call as one that is recorded, of whichever case, gets its response: its own case comes first, then the one that answered last.
-    Asked again, it gets the next response that this case has for it, and in the end the last one again. What a fault or a refusal
-    told instead of a response is no part of what happened, so it is not given.
-
-    Args:
-        eval_id: The id of its case.
-        cases: All that is recorded, by eval ids.
-    """
-
-    def __init__(self, eval_id: str, cases: Mapping[str, RecordedCase]) -> None:
-        super().__init__({})
-        self._eval_id, self._cases = eval_id, cases
-        self._calls = [(name, call) for name, case in cases.items() for call in _happened(case)]
-        self._last_case, self._used = "", set[int]()
-
-    @property
-    def eval_id(self) -> str:
-        """The id of its case."""
-        return self._eval_id
-
-    @property
-    def known(self) -> Mapping[str, RecordedCase]:
-        """All that is recorded."""
-        return self._cases
-
-    def call(self, asked: IncomingCall) -> RecordedCall:
-        """Return the recorded call that is the same.
-
-        Raises:
-            UnrecordedError: There is none.
-        """
-        alike = [place for place, (_, call) in enumerate(self._calls) if is_same_call(call, asked)]
-        if not alike:
-            where = f"case {self._eval_id!r}: no response is recorded for {_written(asked)}"
-            calls = [call for _, call in self._calls]
-            raise UnrecordedError(f"{where}: {_nearest_words(calls, asked)}" if calls else where)
-        place = min(alike, key=self._rank)
-        self._last_case = self._calls[place][0]
-        self._used.add(place)
-        return self._calls[place][1]
-
-    def _rank(self, place: int) -> tuple[bool, bool, bool, int]:
-        name, is_used = self._calls[place][0], place in self._used
-        return name != self._eval_id, name != self._last_case, is_used, -place if is_used else place
-
-    def agent_runs(self, asked: IncomingCall, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:  # noqa: ARG002 - as of a followed one
-        """Return that the agent of an agent tool runs, where it can by itself."""
-        return by_itself, None
-
-    def _check_fits(self) -> None:
-        raise UnrecordedError(
-            f"case {self._eval_id!r} follows no recording, so nothing but tool calls can be answered"
-        )
-
-
-def _happened(case: RecordedCase) -> Iterator[RecordedCall]:
-    """Yield the calls of a case with what really happened."""
-    calls = [(turn.calls, place) for turn in case.turns for place in range(len(turn.calls))]
-    for all_calls, place in calls:
-        call = all_calls[place]
-        if call.beneath is not None:
-            yield call.model_copy(update={"outcome": call.beneath, "beneath": None})
-        elif call.author.source not in {"injected", "refused"} and not only_asked(all_calls, place):
-            yield call
-
-
-def _common(found: Sequence[JsonObject]) -> JsonObject:
-    """Return what all of some objects have."""
-    first = found[0] if found else {}
-    return {
-        key: value
-        for key, value in first.items()
-        if all(key in each and same(each[key], value) for each in found)
-    }
-
-
-def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:
-    return one.outcome == other.outcome and one.effects == other.effects
-
-
-def _queries(cases: Iterable[CaseFollowed], turn: int) -> str:
-    """Name what the user says in a turn of the first few cases."""
-    found: list[str] = []
-    for case in cases:
-        if 0 <= turn < len(case.case.turns):
-            text: Any = content_text(case.case.turns[turn].query)
-            found.append(f"{text!r} ({case.eval_id})")
-    shown = ", ".join(found[:3])
-    return f"{shown} and {len(found) - 3} more" if len(found) > 3 else shown  # noqa: PLR2004 - as many as a sentence holds

@@ -37,25 +37,28 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from evalset.recorded.known_agents import gone_agent, gone_tool, misfit, moved_tool
-from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran
+from evalset.recorded.recorded_turns import agents_that_ran
 from evalset.recorded.recording import MadeAnswer, RecordedCall, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
-    FreeSession,
     IncomingCall,
     InputQuestion,
     InputReply,
     OtherwiseError,
-    SessionFollowed,
     UnrecordedError,
     UntoldError,
 )
-from evalset.replay.earlier_events import follow
 from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.model_choice import Policy
 from evalset.replay.recorded_inputs import RecordedConversation
-from evalset.replay.running_case import running_eval_id, runs_scenario
+from evalset.replay.session_following import (
+    FreeSession,
+    SessionFollowed,
+    follow,
+    running_eval_id,
+    runs_scenario,
+)
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
@@ -335,8 +338,9 @@ class HermeticEnvironment(BasePlugin):
         cases, events = self._environment.cases, list(map(event_json, session.events))
         eval_id = self._case or running_eval_id()
         if eval_id is not None:
-            is_free = runs_scenario() or (self._policy == "generate" and eval_id not in cases)
-            if is_free and self._case is None:
+            if self._case is None and (
+                runs_scenario() or (self._policy == "generate" and eval_id not in cases)
+            ):
                 free = FreeSession(eval_id, cases)
                 free.hear(message)
                 return free
@@ -492,11 +496,7 @@ class HermeticEnvironment(BasePlugin):
         asked, then = IncomingCall(tool.name, arguments, within()), recorded.get(tool.name)
         digest = then.schema_digest if then else nearest.brought(tool.name) if nearest else ""
         is_gone = is_unknown(tool)
-        turns = nearest.case.turns if nearest else ()
-        answered = {call.tool for turn in turns for call in turn.calls}
-        answered |= {call.tool for turn in turns for call in turn.rejected}
-        answered |= agents_as_tools(nearest.case) if nearest else set()
-        if tool.name not in answered and (is_gone or (recorded and then is None)):
+        if (is_gone or (recorded and then is None)) and not (nearest and nearest.had(tool.name)):
             return  # no tool had answered: ADK says again what it said then of a tool that nobody has
         now = None if is_gone else shape_of(tool) or (described(tool) if runs_agents(tool) else None)
         if now is None and not is_gone:

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 
-from evalset.recorded.recorded_script import real_calls
-from evalset.recorded.recorder import author_of
+from evalset.recorded.recorded_turns import real_calls
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
 from evalset.replay.model_choice import Policy
 from simulator.environment.injection.rule_effects import HangEffect
@@ -66,7 +65,7 @@ class Improvised:
             outcome=told.outcome,
             beneath=told.beneath,
             effects=told.effects,
-            author=author_of(told.provenance),
+            author=Author.of(told.provenance),
         )
 
     def _play(self, eval_id: str, known: Mapping[str, RecordedCase]) -> SessionPlay:

@@ -390,7 +390,7 @@ class _Listening(HermeticEnvironment):
         await super().on_event_callback(invocation_context=invocation_context, event=event)
         if event.actions.route is not None:
             self.routes.append(jsonable(event.actions.route))
-        if not within():
+        if self.is_imported and not within():
             self.passed.happened(event, self._turn)
 
     def taken(self) -> tuple[RecordedModelTurn, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
@@ -19,10 +19,8 @@ from evalset.files.eval_names import no_case
 from evalset.files.file_kinds import import_command
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.golden_steps import without_confirmations
-from evalset.importing.dataset_goldens import DatasetGoldens, read_dataset
-from evalset.importing.known_answers import known_answers
-from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import (
+    Golden,
     edits_since,
     golden_of,
     recording_edits,
@@ -58,15 +56,19 @@ from simulator.agents.agent_source import project_folders
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonSizeError
 
+if TYPE_CHECKING:
+    from evalset.importing.dataset_goldens import DatasetGoldens
+
 
 class ReadyCase(NamedTuple):
-    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now, `doctor` is the command that examines its set."""
+    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now, `doctor` gives the command that examines its set."""
 
     case: EvalCase
     recorded: RecordedCase
     config: SimulatedAgentConfig
+    golden: Golden
     renamed: Mapping[str, str] = MappingProxyType({})
-    doctor: str = ""
+    doctor: Callable[[], str] = str
 
 
 class Unready(NamedTuple):
@@ -141,6 +143,8 @@ class CasesToVerify:
 
     def named(self, error: str, each: ReadyCase | Unready, agent: str) -> str:
         """Return an error about a case with the names in the command that it may have, as far as they are known; `agent` is that of all cases."""
+        if PLAYED not in error:
+            return error
         origin = each.config.origin if isinstance(each, ReadyCase) else ""
         above = agent_above(self._eval_set.absolute(), Path(self._eval_set.absolute().anchor))
         place = agent or (origin if Path(origin).is_absolute() else str(above or "AGENT"))
@@ -166,6 +170,8 @@ def _is_told(case: EvalCase) -> bool:
     turns = case.conversation or ()
     if any(turn.intermediate_data is None or turn.final_response is None for turn in turns):
         return False
+    from evalset.importing.known_answers import known_answers  # noqa: PLC0415 - most cases are recorded
+
     answers = known_answers(case)
     return answers.environment is not None and not answers.problems
 
@@ -225,6 +231,8 @@ def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:
     except JsonSizeError as error:
         raise UnreadableSetError(path, f"{path}: {error.reason}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
+        from evalset.importing.dataset_goldens import read_dataset  # noqa: PLC0415 - most files are eval sets
+
         try:
             if (dataset := read_dataset(path)) is not None:
                 return dataset.cases, dataset
@@ -292,9 +300,11 @@ def _prepared(
     except AgentLoadError as error:
         return Unready(case, str(error), is_unloadable=True)
     if renamed:
-        return ReadyCase(*_renamed(case, found, config, renamed), config)
+        case, found = _renamed(case, found, config, renamed)
+        return ReadyCase(case, found, config, golden_of(case, found))
     is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents
-    return ReadyCase(case, found, config, _fitting(case, found, [config]) if is_called_otherwise else {})
+    proposed = _fitting(case, found, [config]) if is_called_otherwise else {}
+    return ReadyCase(case, found, config, golden_of(case, found), proposed)
 
 
 def _fitting(
@@ -322,6 +332,8 @@ def _renamed(
     case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
 ) -> tuple[EvalCase, RecordedCase]:
     """Return a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
+    from evalset.recorded.agent_renaming import renamed_case, renamed_recording  # noqa: PLC0415 - most agents keep their names
+
     unedited = edits_since(golden_of(case, recorded), recorded) == () and not recording_edits(recorded)
     agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
     new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)

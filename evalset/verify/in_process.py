@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import NamedTuple
 
 from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
+from evalset.recorded.golden_digests import golden_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import is_imported
 from evalset.recorded.recording_files import sidecar_of
@@ -33,7 +35,7 @@ from evalset.verify.results import (
     VerifyError,
     rename_words,
 )
-from evalset.verify.scoring import golden_steps, unknown_in
+from evalset.verify.scoring import unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Criteria, Stop, Told, VerifyProgress, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
@@ -136,7 +138,7 @@ def _verified(
     tell: _Counted,
     stop: Stop,
 ) -> Verification:
-    command = doctor_command(request.eval_set, request.agent, request.agents_dir)
+    command = partial(doctor_command, request.eval_set, request.agent, request.agents_dir)
     jobs, told = _jobs(wanted, request.criteria, request.models, command)
     configs = config_of_each(wanted)
     lacks = dict.fromkeys(filter(None, (placeholder_words(config.placeholders) for config in configs)))
@@ -214,7 +216,7 @@ class _Counted:
 
 
 def _jobs(
-    cases: Sequence[ReadyCase | Unready], criteria: Criteria, models: Models, doctor: str
+    cases: Sequence[ReadyCase | Unready], criteria: Criteria, models: Models, doctor: Callable[[], str]
 ) -> tuple[list[_Job], tuple[str, ...]]:
     """Decide for each case that is ready who answers for its models, and tell why."""
     reasons: dict[int, str | None] = {}
@@ -276,8 +278,9 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
 
 def _not_run(each: ReadyCase | Unready) -> CaseResult:
     error = each.error if isinstance(each, Unready) else absent_words(each.config.absent) or NO_MODEL_TURNS
+    golden = each.golden if isinstance(each, ReadyCase) else golden_of(each.case, None)
     status: CaseStatus = "skipped" if each.case.conversation_scenario is not None else "error"
-    return CaseResult(eval_id=each.case.eval_id, status=status, error=error, golden=golden_steps(each))
+    return CaseResult(eval_id=each.case.eval_id, status=status, error=error, golden=golden.steps)
 
 
 def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
@@ -294,7 +297,7 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
         agent=each.config.app_name,
         status=status if len(runs) == wanted else "stopped",
         error=unasked,
-        golden=golden_steps(each),
+        golden=each.golden.steps,
         runs=runs,
         unknown=tuple(
             dict.fromkeys((*unknown_in(each), *(run.unasked for run in runs if run.passed and run.unasked)))

@@ -5,14 +5,12 @@ The metrics are ADK's tool trajectory and response match, with the tolerances th
     {"criteria": {"tolerant_trajectory": {"threshold": 1.0, "environment": "/path/x.environment.json", "match_type": "IN_ORDER"}},
      "custom_metrics": {"tolerant_trajectory": {"code_config": {"name": "evalset.verify.metric.tolerant_trajectory"}}}}
 
-`criteria_of` reads a config for a replay; `asked_metric` asks a metric of somebody's own there, as ADK does.
+`criteria_of` reads a config for a replay, where `run_checks` asks a metric of somebody's own as ADK does.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from typing import Any
 from google.adk.evaluation.conversation_scenarios import ConversationScenario
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_config import EvalConfig
-from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric, EvalStatus, ToolTrajectoryCriterion
+from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 from pydantic import ValidationError
 
@@ -30,14 +28,13 @@ from evalset.eval_config.config_edits import starting_document
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.recorded.recording_files import read_environment, recording_of
 from evalset.replay.case_following import is_said_alike
-from evalset.replay.running_case import running_eval_id
-from evalset.verify.results import Check, CheckStatus, VerifyError
+from evalset.replay.session_following import running_eval_id
+from evalset.verify.results import VerifyError
 from evalset.verify.run_checks import compared_calls, matched_responses, responses_as_golden
 from evalset.verify.verify_request import RESPONSE, TRAJECTORY, Criteria, Match, Metric
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject, place_words
-from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import first_of, validated
 
 NAME = "tolerant_trajectory"
@@ -206,9 +203,6 @@ def _tolerates_responses(path: Path) -> bool:
     return any(each.of == "final_response" for case in cases for each in case.tolerances)
 
 
-_STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
-
-
 def criteria_of(path: Path | str) -> Criteria:
     """Read an `EvalConfig`.
 
@@ -271,30 +265,3 @@ def _trajectory(criterion: BaseCriterion) -> dict[str, Any]:
         "match": MATCHES[asked.match_type],
         "ignore_args": asked.ignore_args,
     }
-
-
-async def asked_metric(metric: Metric, actual: Sequence[Invocation], expected: Sequence[Invocation]) -> Check:
-    """Ask a metric of one's own, as ADK does; what it raises is told."""
-    if not metric.function:
-        words = "needs a judge model, which a replay does not call; run `adk eval` for it"
-        return Check(name=metric.name, status="skipped", detail=words)
-    criterion = BaseCriterion.model_validate(metric.criterion)
-    asked = EvalMetric(metric_name=metric.name, criterion=criterion, custom_function_path=metric.function)
-    try:
-        found = _function(metric.function)(asked, list(actual), list(expected), None)
-        result: EvaluationResult = await found if inspect.isawaitable(found) else found
-    except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything; it is told
-        return Check(name=metric.name, status="error", detail=error_words(error))
-    return Check(
-        name=metric.name,
-        status=_STATUS.get(result.overall_eval_status, "skipped"),
-        score=result.overall_score,
-        threshold=criterion.threshold,
-        turns=tuple(each.score for each in result.per_invocation_results),
-    )
-
-
-def _function(path: str) -> Callable[..., Any]:
-    module, _, name = path.rpartition(".")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found

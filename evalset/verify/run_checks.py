@@ -7,16 +7,18 @@ code made, the session's final state, and the tool responses that the eval set h
 from __future__ import annotations
 
 import calendar
+import importlib
 import importlib.util
+import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, get_all_tool_calls
-from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus, ToolTrajectoryCriterion
+from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric, EvalStatus, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
@@ -36,8 +38,10 @@ from evalset.verify.verify_request import (
     TRAJECTORY,
     Criteria,
     Match,
+    Metric,
 )
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.base.secret_masking import error_words
 from simulator.session.adk_event_fields import parts_of
 
 _WORD = re.compile(r"\w+")
@@ -464,3 +468,33 @@ def _with_final(one: Invocation, golden: Invocation, tolerances: Sequence[Tolera
     if not said or as_recorded("final_response", wanted, said, tolerances) != wanted:
         return one
     return one.model_copy(update={"final_response": golden.final_response})
+
+
+_STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
+
+
+async def asked_metric(metric: Metric, actual: Sequence[Invocation], expected: Sequence[Invocation]) -> Check:
+    """Ask a metric of one's own, as ADK does; what it raises is told."""
+    if not metric.function:
+        words = "needs a judge model, which a replay does not call; run `adk eval` for it"
+        return Check(name=metric.name, status="skipped", detail=words)
+    criterion = BaseCriterion.model_validate(metric.criterion)
+    asked = EvalMetric(metric_name=metric.name, criterion=criterion, custom_function_path=metric.function)
+    try:
+        found = _function(metric.function)(asked, list(actual), list(expected), None)
+        result: EvaluationResult = await found if inspect.isawaitable(found) else found
+    except Exception as error:  # noqa: BLE001 - somebody's own code may raise anything; it is told
+        return Check(name=metric.name, status="error", detail=error_words(error))
+    return Check(
+        name=metric.name,
+        status=_STATUS.get(result.overall_eval_status, "skipped"),
+        score=result.overall_score,
+        threshold=criterion.threshold,
+        turns=tuple(each.score for each in result.per_invocation_results),
+    )
+
+
+def _function(path: str) -> Callable[..., Any]:
+    module, _, name = path.rpartition(".")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found

@@ -5,26 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import spoken, steps_of
-from evalset.golden_trace.steps import Step, text_of
+from evalset.golden_trace.steps import Step, text_of, with_state
 from evalset.recorded.golden_digests import (
     edits_since,
-    golden_of,
     recording_edits,
     removed_turns,
     text_digest,
 )
 from evalset.recorded.known_agents import gone_agent, known_agent
-from evalset.recorded.recorded_turns import inputs_text, recorded_steps, untold_words, written_turns
-from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, end_state, is_imported, unknown_parts
+from evalset.recorded.recorded_turns import (
+    agents_as_tools,
+    inputs_text,
+    recorded_steps,
+    untold_words,
+    written_turns,
+)
+from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, is_imported, unknown_parts
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
 from evalset.verify.case_replay import CaseReplay
-from evalset.verify.cases_to_verify import ReadyCase, Unready
+from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.divergence import (
     Compared,
     agents_inside,
@@ -32,7 +37,6 @@ from evalset.verify.divergence import (
     first_of,
     inner_divergence,
 )
-from evalset.verify.metric import asked_metric
 from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Pair, Players, RunResult
 from evalset.verify.verdict_evidence import evidence_of
 from evalset.verify.verdicts import (
@@ -57,9 +61,6 @@ from evalset.verify.verify_request import (
     Criteria,
 )
 from simulator.agents.agent_source import is_determined, makes_sets
-from simulator.base.json_values import JsonObject
-from simulator.base.state_scopes import lasting
-from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import content_text
 
 Quietly: TypeAlias = Callable[[], Awaitable[CaseReplay]]
@@ -69,40 +70,33 @@ _WITHOUT_RECORDED = (
 )
 
 
-def golden_steps(each: ReadyCase | Unready) -> tuple[tuple[Step, ...], ...]:
-    """Return the steps of a case's golden, turn by turn; behind the last, the final state where it is known."""
-    turns = [steps_of(invocation) for invocation in each.case.conversation or ()]
-    state = expected_state(each)
-    return _with_state(turns, state)
-
-
-def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> tuple[tuple[Step, ...], ...]:
-    if not turns or state is None:
-        return tuple(turns)
-    return (*turns[:-1], (*turns[-1], Step(kind="state", value=state)))
-
-
-def expected_state(each: ReadyCase | Unready) -> JsonObject | None:
-    """Return the final state that a case wants, as it is compared; None where it is not known."""
-    state = end_state(each.case.final_session_state, each.recorded if isinstance(each, ReadyCase) else None)
-    if state is None:
-        return None
-    written: JsonObject = jsonable(lasting(state))
-    return written
-
-
 def unknown_in(each: ReadyCase) -> tuple[str, ...]:
     """Name what the golden of a case does not contain, so that it is compared with nothing."""
     turns = ((turn.intermediate_data, turn.final_response) for turn in each.case.conversation or ())
-    return (*untold_words(each.recorded), *unknown_parts(turns, expected_state(each)))
+    return (*untold_words(each.recorded), *unknown_parts(turns, each.golden.expected))
 
 
-def _as_told(golden: Invocation, actual: Invocation) -> Invocation:
-    """Return a turn of a golden with what it does not tell as it was in the run."""
-    told = {name: getattr(golden, name) for name in ("intermediate_data", "final_response")}
-    return golden.model_copy(
-        update={name: getattr(actual, name) for name, value in told.items() if value is None}
-    )
+class _Beside(NamedTuple):
+    """A replay beside the golden, turn by turn as ADK has them, with the steps of each; `actual` has a turn without anything for each one that is missing."""
+
+    actual: list[Invocation]
+    expected: list[Invocation]
+    ours: list[tuple[Step, ...]]
+    theirs: list[tuple[Step, ...]]
+
+
+def _beside(each: ReadyCase, replay: CaseReplay) -> _Beside:
+    """Set a replay beside its golden; what that does not tell is expected as it was in the run."""
+    found = _Beside(_all_turns(each, replay), [], [], [])
+    for golden, steps, actual in zip(
+        each.case.conversation or (), each.golden.turns, found.actual, strict=True
+    ):
+        told = {"intermediate_data": golden.intermediate_data, "final_response": golden.final_response}
+        untold = {name: getattr(actual, name) for name, value in told.items() if value is None}
+        found.expected.append(golden.model_copy(update=untold))
+        found.ours.append(steps_of(actual))
+        found.theirs.append(steps_of(found.expected[-1]) if untold else steps)
+    return found
 
 
 async def scored(
@@ -116,19 +110,18 @@ async def scored(
     quietly: Quietly,
 ) -> RunResult:
     """Look at a replay of a case; `again` and, with recorded models, `quietly` replay it once more, where only that tells what changed."""
-    actual = _all_turns(each, replay)
-    expected = [_as_told(*turns) for turns in zip(each.case.conversation or (), actual, strict=True)]
-    own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
+    turns = _beside(each, replay)
+    own = [await run_checks.asked_metric(metric, turns.actual, turns.expected) for metric in criteria.metrics]
     inner = _inner_difference(each, replay, criteria)
-    checks = _checks(each, replay, actual, expected, criteria)
+    checks = _checks(each, replay, turns, criteria)
     checks += await _code_words(each, replay, criteria, models, quietly)
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     found += _gone_check(each, replay, found) if models == "recorded" else ()
     passed = not replay.error and _pass(found)
-    divergence, edited = None, _passed_edits(each, replay) if passed else ()
+    divergence, edited = None, passed_edits(each.golden, each.recorded, turns.ours) if passed else ()
     if not passed and not replay.unasked:
         compared = _compared(found, criteria, each)._replace(inner=inner)
-        divergence, edited = await _verdict(each, expected, replay, compared, again, models=models)
+        divergence, edited = await _verdict(each, turns, replay, compared, again, models=models)
     return RunResult(
         number=number,
         passed=passed,
@@ -152,14 +145,9 @@ def _all_turns(each: ReadyCase, replay: CaseReplay) -> list[Invocation]:
     return [*replay.turns, *(Invocation(user_content=turn.user_content) for turn in missing)]
 
 
-def _passed_edits(each: ReadyCase, replay: CaseReplay) -> tuple[str, ...]:
-    ours = [steps_of(turn) for turn in replay.turns]
-    return passed_edits(golden_of(each.case, each.recorded), each.recorded, ours)
-
-
 async def _verdict(
     each: ReadyCase,
-    expected: Sequence[Invocation],
+    turns: _Beside,
     replay: CaseReplay,
     compared: Compared,
     again: Again,
@@ -167,22 +155,20 @@ async def _verdict(
     models: Players,
 ) -> tuple[Divergence | None, tuple[str, ...]]:
     """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
-    golden = _with_state([*map(steps_of, expected)], expected_state(each))
-    ours = [steps_of(invocation) for invocation in replay.turns]
+    golden = with_state(turns.theirs, each.golden.expected)
+    ours = turns.ours[: len(replay.turns)]
     is_compared = not replay.error or compared.wrong_state
-    is_cut = len(ours) < len(each.case.conversation or ()) or not is_compared
-    with_state = ours if is_cut else _with_state(ours, replay.final_state)
-    blame = await _blame(
-        FailedRun(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
-    )
-    divergence = first_of(first_divergence(golden, with_state, compared), compared.inner)
+    is_cut = len(ours) < len(turns.theirs) or not is_compared
+    actual = ours if is_cut else with_state(ours, replay.final_state)
+    blame = await _blame(FailedRun(each.case, each.recorded, each.golden, replay, compared), again)
+    divergence = first_of(first_divergence(golden, actual, compared), compared.inner)
     divergence = divergence or _behind_the_end(each, golden)
     if divergence is None and (divergence := _unheard(each, replay, golden)) and blame is not None:
         blame = blame._replace(edits=())  # an edit of the golden takes no agent away
     if divergence is None:
         return None, told_edits(blame)
     evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
-        doctor=each.doctor,
+        doctor=each.doctor(),
         renamed=each.renamed,
         otherwise=replay.otherwise or _on_the_way(divergence, compared.inner),
         raised="" if replay.unrecorded else replay.error,
@@ -193,7 +179,7 @@ async def _verdict(
     )
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
-    judgement = judged(divergence, golden, with_state, evidence, why, is_whole=is_whole, blame=blame)
+    judgement = judged(divergence, golden, actual, evidence, why, is_whole=is_whole, blame=blame)
     return judgement, told_edits(blame)
 
 
@@ -270,12 +256,15 @@ def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Diverg
 
 
 def _inner_difference(each: ReadyCase, replay: CaseReplay, criteria: Criteria) -> Divergence | None:
+    """Return where the calls inside of agent tools differ; None where they do not, or there are none."""
+    if not (replay.inner or agents_as_tools(each.recorded)):
+        return None
     made = [
         [*(call for at, call in replay.inner if at == place), *agents_inside(turn, models)]
         for place, (turn, models) in enumerate(zip(each.recorded.turns, replay.models, strict=False))
     ]
     ran = [[call for at, call in replay.ran if at == place] for place in range(len(made))]
-    return inner_divergence(each.recorded, golden_steps(each), made, ran, criteria)
+    return inner_divergence(each.recorded, each.golden.steps, made, ran, criteria)
 
 
 def _inner_check(
@@ -299,25 +288,22 @@ def _turn(invocation: Invocation, models: tuple[RecordedModelTurn, ...]) -> Actu
 def _checks(
     each: ReadyCase,
     replay: CaseReplay,
-    actual: list[Invocation],
-    expected: list[Invocation],
+    turns: _Beside,
     criteria: Criteria,
 ) -> list[Check]:
     found: list[Check] = []
     tolerances = each.recorded.tolerances
     if criteria.trajectory is not None:
-        found.append(run_checks.trajectory(actual, expected, criteria, tolerances))
+        found.append(run_checks.trajectory(turns.actual, turns.expected, criteria, tolerances))
     if criteria.response is not None:
         said, wanted = (
-            run_checks.worded(turns, each.case.conversation or ()) for turns in (actual, expected)
+            run_checks.worded(shown, each.case.conversation or ()) for shown in (turns.actual, turns.expected)
         )
         found.append(run_checks.response_match(said, wanted, criteria.response, tolerances))
     if criteria.responses:
-        found.append(
-            run_checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)], tolerances)
-        )
+        found.append(run_checks.stored_responses(turns.ours, turns.theirs, tolerances))
     if criteria.state:
-        state = expected_state(each)
+        state = each.golden.expected
         found.append(
             Check(name=STATE, status="skipped", detail="the final state is unknown")
             if state is None
@@ -370,12 +356,11 @@ def _texts_as_recorded(each: ReadyCase) -> frozenset[int]:
     """Return the turns whose final response this product recorded, and nobody edited since."""
     if is_imported(each.recorded):
         return frozenset()
-    pairs = zip(each.case.conversation or (), each.recorded.turns, strict=False)
+    pairs = zip(each.golden.turns, each.recorded.turns, strict=False)
     return frozenset(
         number
-        for number, (golden, recorded) in enumerate(pairs)
-        if recorded.golden is not None
-        and text_digest(text_of(steps_of(golden), "text")) == recorded.golden.text
+        for number, (steps, recorded) in enumerate(pairs)
+        if recorded.golden is not None and text_digest(text_of(steps, "text")) == recorded.golden.text
     )
 
 

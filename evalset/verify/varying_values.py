@@ -30,7 +30,7 @@ from evalset.recorded.tolerances import (
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.results import Divergence, RunResult, Varying
-from evalset.verify.scoring import expected_state, scored
+from evalset.verify.scoring import scored
 from evalset.verify.verify_request import Criteria
 from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.agents.named_agent import loaded_anew
@@ -131,7 +131,7 @@ def golden_sample(each: ReadyCase) -> Sample:
     ended = each.case.creation_timestamp or began
     return sample_of(
         each.case.conversation or (),
-        expected_state(each),
+        each.golden.expected,
         asked,
         began=began,
         ended=max(began, ended) + _longest_session(each),

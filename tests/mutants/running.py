@@ -62,7 +62,9 @@ class Part:
 
 PARTS = {
     "golden_trace": Part(("evalset/golden_trace",), ("tests/evalset/golden_trace",)),
-    "case_following": Part(("evalset/replay/case_following.py",), ("tests/evalset/replay",)),
+    "case_following": Part(
+        ("evalset/replay/case_following.py", "evalset/replay/session_following.py"), ("tests/evalset/replay",)
+    ),
     "session": Part(
         ("simulator/session",), ("tests/simulator/session", "tests/simulator/test_journal.py")
     ),  # the fold says what a journal takes

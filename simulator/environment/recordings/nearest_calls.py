@@ -1,13 +1,17 @@
-"""Finds the recorded calls that are nearest to a call, and says what differs."""
+"""Goes along recorded answers: which were given already, and which recorded call is nearest to one that is made now.
+
+A `Cursor` keeps which were given: in a replay, where each answer is given once, and in a session without a case of its own, where the last one is given again. The
+recorded player and what goes along a script know that from their journal, and ask `nearest` with it.
+"""
 
 from __future__ import annotations
 
 import heapq
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from simulator.base.json_values import JsonObject, same
 from simulator.base.place_names import field_place
@@ -41,6 +45,40 @@ class Near(FiniteValue):
     differs: tuple[str, ...]
 
 
+Entry = TypeVar("Entry")
+
+
+class Cursor(Generic[Entry]):
+    """How far one has come along recorded answers.
+
+    Args:
+        entries: The answers, in the order in which they were recorded.
+
+    Attributes:
+        used: The places of those that were given already.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.used: set[int] = set()
+
+    def left(self, fits: Callable[[Entry], bool] = lambda _: True) -> Iterator[int]:
+        """Yield the places of the answers that fit and were not given yet, in their order."""
+        for place, entry in enumerate(self.entries):
+            if place not in self.used and fits(entry):
+                yield place
+
+    def use(self, place: int) -> Entry:
+        """Give the answer of a place: it counts as given."""
+        self.used.add(place)
+        return self.entries[place]
+
+
+def turn_of(place: int, *, is_used: bool) -> tuple[bool, int]:
+    """Return by what recorded answers to the same call are ordered: those not given yet in their order, and then the last one, which is given again."""
+    return is_used, -place if is_used else place
+
+
 def nearest(
     calls: Sequence[ObservedCall],
     tool_name: str,
@@ -66,8 +104,10 @@ def nearest(
     def ranked() -> Iterator[tuple[float, bool, int]]:
         for index, call in enumerate(calls):
             if call.tool_name == tool_name:
-                is_used = given.get(index, 0) > 0
-                yield _distance(call.arguments, arguments), is_used, -index if is_used else index
+                yield (
+                    _distance(call.arguments, arguments),
+                    *turn_of(index, is_used=given.get(index, 0) > 0),
+                )
 
     return tuple(
         Near(

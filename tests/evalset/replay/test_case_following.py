@@ -28,9 +28,9 @@ from evalset.replay.case_following import (
     IncomingCall,
     InputQuestion,
     InputReply,
-    SessionFollowed,
     UnrecordedError,
 )
+from evalset.replay.session_following import SessionFollowed
 from simulator.facts import Returned, ToolEffects
 from tests.evalset.there import there
 
