@@ -1,9 +1,9 @@
 """A plugin that replays recorded environments: no real tool runs, and each session gets its own case's answers.
 
 It is an ADK plugin, so it works wherever ADK's runner does. Before a turn it finds the cases that fit what the user has said so far
-(`case_following`); with each call of a tool some of them fall away. A call is answered as the case recorded it, with what the tool did beside its
+(`session_following`); with each call of a tool some of them fall away. A call is answered as the case recorded it, with what the tool did beside its
 answer. A call that no case holds follows the policy: it fails and names the nearest, or is drafted by the pipeline that answers live calls too
-(`improvised_answers`). With recorded models the agent's turns are answered in the same way, and connections to other machines are refused.
+(`session_replay`). With recorded models the agent's turns are answered in the same way, and connections to other machines are refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import asyncio
 import functools
 import inspect
 import logging
-import threading
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from os import PathLike
@@ -43,13 +42,10 @@ from evalset.recorded.recording_files import read_environment
 from evalset.replay.case_following import (
     AmbiguousError,
     IncomingCall,
-    InputQuestion,
-    InputReply,
     OtherwiseError,
     UnrecordedError,
     UntoldError,
 )
-from evalset.replay.improvised_answers import Improvised, words_of
 from evalset.replay.model_choice import Policy
 from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.session_following import (
@@ -59,6 +55,7 @@ from evalset.replay.session_following import (
     running_eval_id,
     runs_scenario,
 )
+from evalset.replay.session_replay import SessionReplay, words_of
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
@@ -104,47 +101,6 @@ class UnrecordedCallError(RuntimeError):
 
 class ToolsChangedError(UnrecordedCallError):
     """A recorded call does not fit the tools that the agent has now; the text names the tool, and what it does not accept."""
-
-
-class SessionReplay:
-    """The replay of one session, and how far it has gone. Threads may use it at once."""
-
-    def __init__(self, environment_data: str = "") -> None:
-        self.lock = threading.RLock()
-        self.followed: SessionFollowed | None = None
-        self.improvised = Improvised(environment_data)
-
-    @property
-    def case(self) -> SessionFollowed:
-        """The cases that the session may be.
-
-        Raises:
-            UnrecordedError: Nobody has said anything in it yet.
-        """
-        if self.followed is None:
-            raise UnrecordedError("this session has no user message yet")
-        return self.followed
-
-    def reply_to(self, question: InputQuestion) -> InputReply:
-        """Return what a person answered to a question of the agent, and use it up.
-
-        Raises:
-            UnrecordedError: Nothing was recorded for it.
-        """
-        with self.lock:
-            return self.case.input(question)
-
-    def leaves_open(self, question: InputQuestion) -> bool:
-        """Return whether nobody replied to a question: the recording ends there."""
-        with self.lock:
-            return self.case.leaves_open(question)
-
-    def id_like(self, question: InputQuestion) -> str:
-        """Return the id of the recorded question that comes nearest; empty where there is none."""
-        with self.lock:
-            case = self.followed.nearest if self.followed else None
-            found = case.nearest_input(question) if case else None
-        return found.id if found else ""
 
 
 class _Answers(Claiming[SessionReplay]):

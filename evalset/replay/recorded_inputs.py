@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from google.adk.events.event import Event
 from google.genai import types
@@ -18,28 +18,12 @@ from google.genai import types
 from evalset.golden_trace.golden_steps import spoken
 from evalset.recorded.recorded_turns import question_of
 from evalset.replay.case_following import InputQuestion, InputReply, OtherwiseError, UnrecordedError
+from evalset.replay.session_replay import SessionReplay
 from simulator.base.json_values import copied
 from simulator.runtime.adk.adk_private import Run
 from simulator.runtime.adk.codec import jsonable
 from simulator.session.adk_event_fields import USER_AUTHOR, output_text
 from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
-
-
-class Answers(Protocol):
-    """Gives what was recorded for the questions of one session."""
-
-    def reply_to(self, question: InputQuestion) -> InputReply:
-        """Return what a person answered to a question, and use it up.
-
-        Raises:
-            UnrecordedError: Nothing was recorded for it.
-        """
-
-    def leaves_open(self, question: InputQuestion) -> bool:
-        """Return whether nobody replied to a question: the recording ends there."""
-
-    def id_like(self, question: InputQuestion) -> str:
-        """Return the id of the recorded question that comes nearest; empty where there is none."""
 
 
 class _Open(NamedTuple):
@@ -54,11 +38,11 @@ class RecordedConversation:
     """A recorded conversation: one query, and the questions that the agent asked because of it.
 
     Args:
-        answers: Gives what was recorded.
+        replayed: The session, which knows what was recorded.
     """
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
+    def __init__(self, replayed: SessionReplay) -> None:
+        self._replayed = replayed
         self._open: dict[str, _Open] = {}
         self._places: dict[str, int] = {}
         self._missing: UnrecordedError | None = None
@@ -152,19 +136,17 @@ class RecordedConversation:
         question = InputQuestion(str(call.id), path, question_of(jsonable(call.args or {})))
         if question.id in self._open:  # it is asked again, as others of the run were answered
             return self._open[question.id].reply.recorded.id or question.id
-        if self._answers.leaves_open(question):
+        if self._replayed.leaves_open(question):
             return question.id
         try:
-            reply = self._answers.reply_to(question)
+            reply = self._replayed.reply_to(question)
         except UnrecordedError as error:
             self._missing = self._missing or error
-            return self._answers.id_like(question) or question.id
+            return self._replayed.id_like(question) or question.id
         self._open[question.id] = _Open(question, event, reply)
         shown = reply.recorded.id or question.id
         self._places[shown] = reply.recorded.asked
         return shown
-
-    # ------------------------------------------------------------ what a graph or a tool ends with
 
     def _note(self, event: Event) -> None:
         parts = event.content.parts if event.content else None

@@ -47,8 +47,9 @@ from evalset.recorded.recording import (
     is_imported,
 )
 from evalset.replay.case_following import IncomingCall
-from evalset.replay.hermetic_environment import HermeticEnvironment, SessionReplay, UnrecordedCallError
+from evalset.replay.hermetic_environment import HermeticEnvironment, UnrecordedCallError
 from evalset.replay.model_choice import Policy
+from evalset.replay.session_replay import SessionReplay
 from evalset.verify.results import PLAY_RECORDED, Players
 from evalset.verify.verify_request import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig

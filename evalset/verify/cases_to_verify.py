@@ -30,7 +30,7 @@ from evalset.recorded.golden_digests import (
 from evalset.recorded.known_agents import fitting_agent, known_agent
 from evalset.recorded.recorded_turns import agents_that_ran, needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, is_imported
-from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
 from evalset.replay.model_choice import Models
 from evalset.verify.results import (
     NO_GOLDEN,
@@ -270,11 +270,6 @@ def read_recorded(environment: Path) -> RecordedEnvironment:
         raise VerifyError(str(error)) from error
     except OSError as error:
         raise VerifyError(f"{environment}: cannot be read: {error.strerror or error}") from error
-
-
-def recorded_beside(eval_set: Path) -> Path:
-    """Return the place of an eval set's recorded environment: beside the set, or else inside of it."""
-    return recording_of(eval_set)
 
 
 def _prepared(

@@ -36,7 +36,7 @@ from evalset.recorded.tolerances import (
     word_form,
 )
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed, run_to_end
-from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, agents_for, recorded_beside
+from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, agents_for
 from evalset.verify.results import Players, RunResult, Varying, VerifyError
 from evalset.verify.varying_values import RunSettings, allowing, find_varying, passed_anew, scored_as
 from evalset.verify.verify_request import PATIENCE, Criteria
@@ -365,7 +365,7 @@ def replay_written(  # long: what it takes is most of it
         }
         return WrittenCase.model_validate(done_in_kernel(agent, "replay_written_here", asked))
     eval_set = Path(path)
-    sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
+    sidecar = Path(environment) if environment is not None else recording_of(eval_set)
     (each,) = CasesToVerify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))
     if not isinstance(each, ReadyCase):
         raise VerifyError(f"{eval_set}: {each.error}")

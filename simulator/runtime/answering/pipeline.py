@@ -17,7 +17,7 @@ Each use supplies four things:
 | time | shown as at work, ends with the turn | slept | none: rules are made to take none |
 | the entry | `ToolAnswered`, in the journal's order | `AnsweredCall` | `RecordedCall`, beside the recorded ones |
 
-`dispatcher` has the first use, `plugin.call_claims` the second, `evalset.replay.improvised_answers` the third:
+`dispatcher` has the first use, `plugin.call_claims` the second, `evalset.replay.session_replay` the third:
 what was recorded is the player of a replay, so only other calls come here.
 """
 

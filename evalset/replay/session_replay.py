@@ -1,4 +1,7 @@
-"""Answers what was not recorded, where a policy says so: the case's rules first, then an offline draft. Nothing real runs."""
+"""The replay of one session: how far it has gone along its recording, and who answers what was not recorded. Threads may use both at once.
+
+Where a policy says so, a call that was not recorded is answered all the same: by the case's rules first, then by an offline draft. Nothing real runs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from collections.abc import Mapping
 
 from evalset.recorded.recorded_turns import real_calls
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase
+from evalset.replay.case_following import InputQuestion, InputReply, UnrecordedError
 from evalset.replay.model_choice import Policy
+from evalset.replay.session_following import SessionFollowed
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Provenance
@@ -18,6 +23,47 @@ from simulator.runtime.turns.waiting_request import Call
 from simulator.session.environment_state import SessionEnvironment
 
 _AT_ONCE = 0.001
+
+
+class SessionReplay:
+    """The replay of one session, and how far it has gone. Threads may use it at once."""
+
+    def __init__(self, environment_data: str = "") -> None:
+        self.lock = threading.RLock()
+        self.followed: SessionFollowed | None = None
+        self.improvised = Improvised(environment_data)
+
+    @property
+    def case(self) -> SessionFollowed:
+        """The cases that the session may be.
+
+        Raises:
+            UnrecordedError: Nobody has said anything in it yet.
+        """
+        if self.followed is None:
+            raise UnrecordedError("this session has no user message yet")
+        return self.followed
+
+    def reply_to(self, question: InputQuestion) -> InputReply:
+        """Return what a person answered to a question of the agent, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+        """
+        with self.lock:
+            return self.case.input(question)
+
+    def leaves_open(self, question: InputQuestion) -> bool:
+        """Return whether nobody replied to a question: the recording ends there."""
+        with self.lock:
+            return self.case.leaves_open(question)
+
+    def id_like(self, question: InputQuestion) -> str:
+        """Return the id of the recorded question that comes nearest; empty where there is none."""
+        with self.lock:
+            case = self.followed.nearest if self.followed else None
+            found = case.nearest_input(question) if case else None
+        return found.id if found else ""
 
 
 class Improvised:
