@@ -27,7 +27,7 @@ from app.decision.request_panel import (
     was_clicked,
 )
 from app.forms.common_panel import place, shown_file
-from app.forms.field_widgets import problem_line
+from app.forms.field_widgets import problem_line, suggested
 from app.forms.form_reading import incomplete
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import schema_form
@@ -351,16 +351,8 @@ def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObje
     first = str(seed["name"]) if seed.get("name") else only
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
-            known = str(kept.value(f"tool{row}", first) or "")
-            name = st.selectbox(
-                f"Call {number + 1}",
-                list(tools) if known in tools or not known else [known, *tools],
-                index=None,
-                format_func=literal,
-                key=kept.widget(f"tool{row}", first),
-                placeholder="Choose a tool or type a name",
-                accept_new_options=True,
-            )
+            label, key = f"Call {number + 1}", kept.widget(f"tool{row}", first)
+            name = st.text_input(label, key=key, placeholder="Name of its tool")
             st.button(
                 ":material/close:",
                 key=kept.key(f"remove{row}"),
@@ -369,7 +361,9 @@ def _call(inputs: TurnInputs, number: int, row: int, *, tried: bool) -> JsonObje
                 on_click=inputs.remove_row,
                 args=(row,),
             )
-        return _arguments(inputs, row, str(name), tried=tried) if name else "Choose its tool."
+        suggested(kept, f"tool{row}", label, tools)
+        name = (name or "").strip()
+        return _arguments(inputs, row, name, tried=tried) if name else "Choose its tool."
 
 
 def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonObject | str:

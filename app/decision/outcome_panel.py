@@ -19,7 +19,7 @@ from app.decision.tool_answer import (
     value_name,
 )
 from app.forms.common_panel import place
-from app.forms.field_widgets import problem_line
+from app.forms.field_widgets import problem_line, suggested
 from app.forms.safe_labels import literal, safe_label
 from app.forms.schema_form_widgets import add_field
 from app.forms.typed_json import show_json, write_json
@@ -166,13 +166,12 @@ def exception_inputs(inputs: ToolInputs) -> None:
         st.caption(f"{why} ADK passes the value of an enum as text." if has_enum else why)
     known, message = inputs.exception
     options = [one for one in dict.fromkeys((*inputs.own_exceptions, *_EXCEPTIONS, known)) if one]
-    st.selectbox(
+    st.text_input(
         "Type",
-        options,
         key=kept.widget("exception_type", known),
-        accept_new_options=True,
         help="A built-in exception, or module:Name of a class that the agent's code has loaded",
     )
+    suggested(kept, "exception_type", "Type", options, most=len(options))
     editor(kept, "exception_message", "Message", message, fewest=3)
     _live_preview(inputs)
 

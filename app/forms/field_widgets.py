@@ -10,7 +10,7 @@ switches, `:kind` chooses a variant, `:as_text` whether words are a text, where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from types import MappingProxyType
@@ -57,6 +57,8 @@ LONG = 60
 _HELP = 300
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1), date(2100, 12, 31)
 """What a calendar shows; other dates are typed."""
+_SIDE_BY_SIDE = 5
+"""More suggestions open below their field."""
 _AS_TEXT = ":as_text"
 """Ends the name under which is kept whether words are a text, or what they look like, where a person has chosen."""
 
@@ -221,20 +223,9 @@ class TextField(Field):
         named, kept, text = self.named(at), form.kept, self.first(seed)
         if self.is_long or is_long(text):
             st.text_area(**named, key=kept.widget(at.name, text), on_change=form.on_change)
-        elif self.suggestions:
-            now = str(kept.value(at.name, text) or "")
-            st.selectbox(
-                **named,
-                options=self.suggestions if now in {*self.suggestions, ""} else (now, *self.suggestions),
-                index=None,
-                format_func=literal,
-                key=kept.widget(at.name, text or None),
-                on_change=form.on_change,
-                accept_new_options=True,
-                placeholder="Choose or type a value",
-            )
         else:
             st.text_input(**named, key=kept.widget(at.name, text, str), on_change=form.on_change)
+        suggested(kept, at.name, at.label, self.suggestions, most=_SIDE_BY_SIDE if at.shows_label else 0)
 
 
 class _LanguageField(TextField):
@@ -577,6 +568,45 @@ def _read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> Ty
 def is_long(text: str) -> bool:
     """Return whether a text has an input of several lines."""
     return len(text) > LONG or "\n" in text
+
+
+def suggested(
+    kept: KeptInputs,
+    name: str,
+    label: str,
+    suggestions: Iterable[str],
+    words: Callable[[str], str] = str,
+    *,
+    most: int = _SIDE_BY_SIDE,
+) -> None:
+    """Draw what a click puts into the text field above, which itself keeps whatever is typed.
+
+    More suggestions than `most` open with a click. Where `words` call the field's text otherwise than it is written, they are said, too.
+    """
+    offered = list(dict.fromkeys(suggestions))
+    key, menu, now = kept.key(f"{name}:suggested"), kept.key(f"{name}:suggestions"), kept.value(name)
+    with place("xxsmall"):
+        if now in offered and words(now) != now:
+            st.caption(safe_label(words(now), _HELP))
+        if not offered:
+            return
+        st.session_state[key] = None  # none is lit, so that a click always puts one in
+
+        def take() -> None:
+            if (chosen := st.session_state[key]) is not None:
+                kept.put(name, chosen)
+                st.session_state[menu] = False
+
+        is_menu = len(offered) > most
+        with st.popover("Suggestions", type="tertiary", key=menu, on_change="rerun") if is_menu else place():
+            st.pills(
+                f"Suggestions for {label}",
+                offered,
+                format_func=lambda one: safe_label(words(one), LONG),
+                key=key,
+                on_change=take,
+                label_visibility="collapsed",
+            )
 
 
 def close_button(key: str, words: str, on_click: Callable[..., None], *args: Any) -> None:

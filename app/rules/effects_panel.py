@@ -212,7 +212,7 @@ def _draw_hostile(inputs: Inputs, name: str) -> None:
             name,
             (names := hostile_names()),
             placeholder="random from the library, or type any text",
-            format_func=lambda each: literal(names.get(each) or each),
+            words=lambda each: names.get(each) or each,
         )
 
 

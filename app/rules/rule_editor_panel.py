@@ -12,6 +12,7 @@ from pydantic import JsonValue, ValidationError
 from app.forms.common_panel import pane
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug, values_of
+from app.live.rule_text import tool_words
 from app.rules import conditions_panel, effects_panel
 from app.rules.argument_paths import CallHints
 from app.rules.conditions_panel import read_condition, seed_condition, when
@@ -181,8 +182,8 @@ def _basics(inputs: Inputs, scene: SessionContext) -> None:
             "Tool",
             "tool",
             (EVERY_TOOL, *scene.tools()),
-            placeholder="Choose a tool or type its name",
-            format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
+            placeholder="Name of a tool",
+            words=tool_words,
             width=220,
         )
         inputs.draw(st.text_input, "Name", "name", placeholder="default: the tool's name", width=180)

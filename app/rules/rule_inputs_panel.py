@@ -14,6 +14,7 @@ import streamlit as st
 from pydantic import JsonValue, ValidationError
 from streamlit.delta_generator import DeltaGenerator
 
+from app.forms.field_widgets import suggested
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json
 from app.forms.widget_store import KeptInputs
@@ -169,18 +170,18 @@ class Inputs:
         self.draw(widget, label, name, options=[*words], format_func=words.__getitem__, **options)
         return str(self.get(name))
 
-    def suggested(self, label: str, name: str, suggestions: Iterable[str], **options: Any) -> None:
+    def suggested(
+        self,
+        label: str,
+        name: str,
+        suggestions: Iterable[str],
+        words: Callable[[str], str] = str,
+        **options: Any,
+    ) -> None:
         """Draw a text with suggestions; any other text may be typed too."""
-        now = self.get(name) or None
         with _box(options):
-            st.selectbox(
-                label,
-                list(dict.fromkeys((*suggestions, *((str(now),) if now else ())))),
-                index=None,
-                key=self.kept.widget(name, self.initial(name) or None),
-                accept_new_options=True,
-                **{"format_func": literal, **options},
-            )
+            st.text_input(label, key=self.kept.widget(name, self.initial(name) or None, str), **options)
+            suggested(self.kept, name, label, suggestions, words, most=0)
             self.say(name)
 
     def say(self, name: str) -> None:

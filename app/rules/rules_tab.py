@@ -8,9 +8,10 @@ import streamlit as st
 from pydantic import ValidationError
 
 from app.forms.common_panel import pane, pane_head
+from app.forms.field_widgets import suggested
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
-from app.live.rule_text import NO_RULES, fired_color, rule_line
+from app.live.rule_text import NO_RULES, fired_color, rule_line, tool_words
 from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving, reopen, rule_editor, trials
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
@@ -246,8 +247,7 @@ def fault_library(scene: SessionContext, *, stays: bool = False) -> Asked | None
 def _tool(scene: SessionContext, kept: KeptInputs) -> str:
     tools = scene.tools()
     likely = next((call.tool_name for call in scene.waiting_calls()), tools[0] if tools else EVERY_TOOL)
-    now = kept.value("tool", likely)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         st.text_input(
             "Search faults",
             key=kept.widget("search", ""),
@@ -255,15 +255,9 @@ def _tool(scene: SessionContext, kept: KeptInputs) -> str:
             placeholder="timeout, rate limit, prompt injection ...",
             icon=":material/search:",
         )
-        st.selectbox(
-            "Add to tool",
-            list(dict.fromkeys((EVERY_TOOL, *tools, *((now,) if now else ())))),
-            index=None,
-            format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
-            key=kept.widget("tool", likely),
-            accept_new_options=True,
-            width=220,
-        )
+        with st.container(gap="xxsmall", width=220):
+            st.text_input("Add to tool", key=kept.widget("tool", likely))
+            suggested(kept, "tool", "Add to tool", (EVERY_TOOL, *tools), tool_words, most=0)
     return str(kept.value("tool", likely) or "").strip()
 
 

@@ -363,10 +363,8 @@ class Studio:
         self.click("rule_here")
         self.keyed("head_rule_editor").wait_for()
         self.rest()
-        self.like("tool_rule").get_by_role("combobox").click()
-        self.page.get_by_role("option", name=tool, exact=True).click()
-        self.rest()
         fields = (
+            (self.like("tool_rule").get_by_role("textbox"), tool),
             (self.like("error-code_rule").get_by_role("spinbutton"), str(code)),
             (self.like("error-message_rule").get_by_role("textbox"), message),
         )

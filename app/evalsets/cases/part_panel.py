@@ -25,6 +25,7 @@ from app.evalsets.cases.review_panel import reviewer_name
 from app.evalsets.cases.rubrics_panel import RubricEditor
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
+from app.forms.field_widgets import suggested
 from app.forms.safe_labels import literal
 from app.forms.value_editor_widgets import ValueEditor
 from app.forms.widget_store import KeptInputs
@@ -222,22 +223,10 @@ def _blank(kept: KeptInputs, name: str, schema: dict[str, Any] | None, label: st
 
 
 def _tool(kept: KeptInputs, name: str, tools: Mapping[str, ToolSchemas]) -> str:
-    """Draw the name of a tool: a choice where the agent's tools are known, in which another name can be typed."""
-    key = kept.widget("name", name or None)
-    if not tools:
-        return st.text_input("Tool", key=key) or ""
-    typed = str(kept.value("name", name) or "")
-    options = dict.fromkeys((*tools, *filter(None, (name, typed))))
-    chosen = st.selectbox(
-        "Tool",
-        list(options),
-        index=None,
-        key=key,
-        format_func=literal,
-        accept_new_options=True,
-        placeholder="Choose a tool, or type a name",
-    )
-    return chosen or ""
+    """Draw the name of a tool; those of the agent are suggested where they are known."""
+    typed = st.text_input("Tool", key=kept.widget("name", name or None))
+    suggested(kept, "name", "Tool", tools)
+    return typed or ""
 
 
 def _text(kept: KeptInputs, part: CasePart, name: str, value: str) -> str:

@@ -907,7 +907,6 @@ def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
             list(dict.fromkeys((EVERY_TOOL, *case.tools, row["tool"]))),
             key=key(number, "tool"),
             format_func=literal,
-            accept_new_options=True,
             label_visibility=seen,
             disabled=row["of"] in WITHOUT_TOOL,
         ),

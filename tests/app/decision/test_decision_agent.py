@@ -192,6 +192,14 @@ def test_a_value_that_was_found_says_where_it_comes_from_and_one_that_was_not_is
         assert page.places() == before
         page.press("accept_")
         assert last_parts(simulation)[0]["function_call"]["args"] == {"order_id": "B-8", "why": "asked"}
+    with opened(agent_of(tools=[pay, rest]), agents="person") as simulation:
+        simulation.query("Where is GRV-500-56?", wait=PATIENCE)
+        page = Deciding(simulation).choose("kind_", "Call tools").press("chip_pay")
+        form = "form0:json:args1_pay"
+        (offered,) = [each for each in page.tab.button_group if f"{form}.order_id:" in str(each.key)]
+        assert (page.text(f"{form}.order_id_"), [*offered.options]) == ("", ["GRV-500-56"])
+        page.choose(f"{form}.order_id:", "GRV-500-56")
+        assert page.text(f"{form}.order_id_") == "GRV-500-56"
 
 
 class Visitor(BaseModel):

@@ -415,7 +415,7 @@ def test_the_exceptions_of_the_tool_come_first_among_those_to_raise() -> None:
     """Those that its code raises, and then the builtin ones that its description names."""
     with asked_for(call("settle", claim_id="C-1"), tools=[settle]) as simulation:
         page = Deciding(simulation).choose("mode_", "Exception")
-        (kinds,) = (one.options for one in page.tab.selectbox if str(one.key).startswith("exception_type_"))
+        (kinds,) = (one.options for one in page.tab.button_group if "suggested" in str(one.key))
         assert kinds[:3] == ["LookupError", "NotImplementedError", "RuntimeError"]
 
 
@@ -498,22 +498,22 @@ def state_of(order_id: str) -> dict[str, Any]:
 
 
 def test_choices_of_a_docstring_are_offered_and_any_other_value_is_taken() -> None:
-    """The form has the two values in its list, and holds a third one, too."""
+    """Two values are below the field, which keeps a third one that is typed, too."""
     with asked_for(call("state_of", order_id="A-1"), tools=[state_of]) as simulation:
         page = Deciding(simulation)
         assert _status(page) == ("open", ["open", "closed"])
-        page.choose("form:response.status", "closed")
+        page.choose("form:response.status:suggested", "closed")
         assert '"closed"' in page.text("response_")
         page.type("response_", '{"order_id": "A-1", "status": "lost"}').run()
-        assert _status(page) == ("lost", ["lost", "open", "closed"])
+        assert _status(page) == ("lost", ["open", "closed"])
         page.press("accept_")
         assert answers(simulation)[0].outcome == Returned(value={"order_id": "A-1", "status": "lost"})
 
 
 def _status(page: Deciding) -> tuple[Any, list[str]]:
-    """Return what the list of the status holds, and what it offers."""
-    (status,) = [one for one in page.tab.selectbox if ".status" in str(one.key)]
-    return status.value, status.options
+    """Return what the field of the status holds, and what is offered below it."""
+    (offered,) = [one for one in page.tab.button_group if ".status" in str(one.key)]
+    return page.text("form:response.status_"), offered.options
 
 
 def load_cart(customer_id: str, tool_context: ToolContext) -> dict[str, Any]:

@@ -285,7 +285,7 @@ def test_a_rule_is_written_where_the_session_is(waiting: FakeSimulation) -> None
     assert not tab.has("rule_save")
     tab.unfold("rule_here")
     assert not tab.app.button(key=accept).proto.shortcut
-    assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
+    assert tab.app.text_input(key=tab.key("tool_rule")).value == "find_order"
     tab.fill("chance_rule", None)
     assert tab.click("rule_save").has("rule_save")
     assert list(waiting.session.rules) == []
