@@ -108,17 +108,21 @@ def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:
 
 
 def _status(key: str, review: CaseReview, case: Case, reviewer: str) -> SetCommand | None:
-    """Draw the status as a choice; its key names what is chosen, so that an undo shows what it was before."""
-    widget = f"review_as_{review.status or 'none'}_{slug(key)}"
+    """Draw the status as a choice; its key names what is chosen, so that an undo shows what it was before.
+
+    A status from before the last change is not chosen: selecting it sets it for the case as it is.
+    """
+    lit: Status = "" if has_changed_since(review, case) else review.status
+    widget = f"review_as_{lit or 'none'}_{slug(key)}"
     st.pills(  # they take two lines where a segmented control would be cut off
         "Status",
         list(STATUS_WORDS),
-        default=review.status or None,
+        default=lit or None,
         format_func=lambda status: STATUS_WORDS[status],
         key=widget,
         help="Select the chosen status again to remove it, or to change the reviewer's name",
         on_change=_ask,
-        args=(widget, key, review.status, named_decision(review)),
+        args=(widget, key, lit, named_decision(review)),
     )
     of, before, status = page_state.get("review_asked") or ["", "", ""]
     page_state.put("review_asked", None)

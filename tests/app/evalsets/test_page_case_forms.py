@@ -348,6 +348,11 @@ def test_a_status_has_a_name_and_names_the_blanks(path: Path) -> None:
     assert (work.review("one").status, work.review("one").reviewer) == ("approved", "Ann")
     assert not tab.app.error
     assert "1 blank" in tab.words
+    work.apply(SetText(case="one", where=QUERY, text="Later?"))
+    (status,) = [one for one in tab.run().app.button_group if str(one.key).startswith("review_as_")]
+    assert ("before the last change" in tab.words, status.value) == (True, None)
+    tab.fill("review_as_", "approved").run()  # one click approves the case as it is
+    assert ("before the last change" in tab.words, work.review("one").status) == (False, "approved")
     for name, left in (("Bob", ("approved", "Bob")), ("Bob", ("", ""))):
         tab.fill("name_reviewer", name).fill("review_as_approved_one", None).run()
         assert (work.review("one").status, work.review("one").reviewer) == left
