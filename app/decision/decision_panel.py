@@ -309,11 +309,8 @@ def _late_shape(
         else:
             known = without_blanks(draft, [blank.path for blank in made.draft_blanks])
             declared = made.response_schema or {}
-            shape = (
-                declared
-                if declared.get("properties")
-                else without_null(inferred_schema([draft], call.tool_name, closed=False))
-            )
+            inferred = without_null(inferred_schema([draft], call.tool_name, closed=False))
+            shape = declared if declared.get("properties") else {**inferred, "additionalProperties": True}
             found = {"shape": shape, "known": known}
         kept.put("late_draft", found)
     return (found or {}).get("shape"), (found or {}).get("known", {})

@@ -439,16 +439,16 @@ def collect(order_id: str) -> dict:  # type: ignore[type-arg] # as people write 
 
 
 @pytest.mark.parametrize(
-    ("tool", "value"),
+    ("tool", "value", "added"),
     [
-        (deliver, {"ticket_id": "T-1", "boxes": 3}),
-        (collect, {"order_id": "A", "ticket_id": "T-1", "boxes": 3}),
+        (deliver, {"ticket_id": "T-1", "boxes": 3}, {}),
+        (collect, {"order_id": "A", "ticket_id": "T-1", "boxes": 3}, {"note": "Left at the door"}),
     ],
 )
 def test_a_late_result_has_the_fields_that_are_declared_or_in_the_code(
-    tool: Callable[..., Any], value: object
+    tool: Callable[..., Any], value: dict[str, Any], added: dict[str, Any]
 ) -> None:
-    """What is known stands in them; the others are empty."""
+    """What is known stands in them; the others are empty. Where no type is declared, fields can be added."""
     tools = [LongRunningFunctionTool(tool)]
     with asked_for(call(tool.__name__, order_id="A"), tools=tools) as simulation:
         first = {"ticket_id": "T-1", "status": "pending"}
@@ -456,10 +456,17 @@ def test_a_late_result_has_the_fields_that_are_declared_or_in_the_code(
         page = Deciding(simulation)
         page.choose("waiting_", f"open {simulation.session.open_calls[0].call_id}")
         assert "status" not in " ".join(page.names())
-        page.type(next(one for one in page.names() if ".boxes_" in one), "3").press("accept_")
+        page.type(next(one for one in page.names() if ".boxes_" in one), "3")
+        more = [one for one in page.names() if ":others:add_" in one]
+        assert bool(more) is bool(added)  # a declared type decides which fields there are
+        for one in more:
+            page.press(one)
+            name, shown = [one for one in page.names() if ":others:0." in one]
+            page.type(name, "note").type(shown, "Left at the door").run()
+        page.press("accept_")
         reply = simulation.session.history[-2]
         assert reply.type == "user_reply"
-        assert reply.response == value
+        assert reply.response == value | added
 
 
 def test_all_drafts_are_accepted_at_once() -> None:
