@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from pydantic import JsonValue
 
 from app.decision.golden_candidate import of_outcome
-from simulator.base.json_values import canonical
+from simulator.base.json_values import canonical, same
+from simulator.base.place_names import JsonDifference, differing, field_place, item_place
 from simulator.environment.call_effects import NO_EFFECTS
-from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.blanks import WHOLE, blanks_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.schema.schema_checks import check
@@ -48,18 +52,53 @@ def set_candidate(eval_set: str, request: ToolRequest) -> Candidate | None:
     if known is None:
         return None
     author, near = known
-    response, schema = near.call.response, request.response_schema
-    blanks = [Blank(path=path) for path in author.blanks]
-    blanks += [Blank(path=path, drawn=True) for path in author.uncertain]
+    schema, effects = request.response_schema, near.call.effects or NO_EFFECTS
+    others = [one for one in differing(near.call.arguments, request.arguments) if _tells(one.left)]
+    unsure = list(author.uncertain)
+    response = _for_this_call(near.call.response, others, unsure)
+    state = {
+        name: _for_this_call(value, others, [], name=name) for name, value in effects.state_delta.items()
+    }
+    blanks = blanks_of(author.blanks, dict.fromkeys(unsure))
     return Candidate(
         label="case",
         title=IN_SET,
         why=f"From {': '.join(filter(None, (near.call.place, '; '.join(near.differs))))}",
-        blanks=tuple(blanks),
+        blanks=blanks,
         problems=() if schema is None else check(response, schema),
-        effects=near.call.effects or NO_EFFECTS,
+        effects=effects.model_copy(update={"state_delta": state}),
         **of_outcome(Returned(value=response)),
     )
+
+
+def _tells(argument: object) -> bool:
+    """Return whether an argument is a text or a number, which can be found again in a response."""
+    return isinstance(argument, (str, int, float)) and not isinstance(argument, bool) and argument != ""
+
+
+def _for_this_call(
+    value: JsonValue, others: Sequence[JsonDifference], unsure: list[str], path: str = WHOLE, name: str = ""
+) -> JsonValue:
+    """Return what was recorded with the arguments of this call in the fields that are named like `others`, those that differ.
+
+    Where another field has the recorded argument, it stays, and its path is added to `unsure`.
+    """
+    if isinstance(value, dict):
+        return {
+            key: _for_this_call(one, others, unsure, field_place(path, key), key)
+            for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _for_this_call(one, others, unsure, item_place(path, at), name) for at, one in enumerate(value)
+        ]
+    found = [one for one in others if same(one.left, value)]
+    for one in found:
+        if _tells(one.right) and one.place.rpartition(".")[2] == name:
+            return cast("JsonValue", one.right)
+    if found:
+        unsure.append(path)
+    return value
 
 
 @lru_cache(maxsize=256)

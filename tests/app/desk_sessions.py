@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession, registry
 from app.live.session_opening import StartForm, open_session
@@ -29,13 +31,13 @@ def taken_in(simulation: Simulation, config: SimulatedAgentConfig | None = None)
     return registry().add(simulation, found, directory_of(found.root_agent))
 
 
-def answered(config: SimulatedAgentConfig) -> LiveSession:
+def answered(config: SimulatedAgentConfig, **more: Any) -> LiveSession:
     """Open a session in which a tool was answered and the agent has spoken."""
     simulation = Simulation.open(config)
     simulation.query("Where is order A-1002?")
     (request,) = simulation.pending
     order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
-    simulation.answer(request, order)
+    simulation.answer(request, order | more)
     return taken_in(simulation, config)
 
 

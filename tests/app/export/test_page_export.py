@@ -78,8 +78,13 @@ def test_what_a_case_of_the_set_has_recorded_is_a_candidate_of_the_next_session(
     simulation.query("Where is order A-1001?")
     page = Tab(taken_in(simulation, live.config).session_id)
     assert not page.keys("choose_case")
-    written(live, target, "shipped")
+    written(answered(live.config, before=["A-1002"]), target, "shipped")
     assert "From case 'shipped', turn 1, call 1: args.order_id was 'A-1002'" in page.run().literal
+    page.click(page.key("choose_case"))
+    shown = json.loads(page.typed("response_"))
+    assert (shown["order_id"], shown["before"]) == ("A-1001", ["A-1002"])  # the id of this call by its name
+    (source,) = [one for one in page.nodes() if str(getattr(one, "value", "")).startswith("From case")]
+    assert ("uncertain at before" in source.value, source.proto.wrap) == (True, True)
     other = Simulation.open(live.config)
     other.query("Where is order A-1001?")
     order = {"order_id": "A-1001", "status": "lost", "total": 2.0}
