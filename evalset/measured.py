@@ -7,11 +7,15 @@ the other way round.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from pydantic import Field
+from pydantic_core import from_json
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
@@ -20,6 +24,7 @@ from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_places import JsonPlaces
 from simulator.base.json_values import digest
+from simulator.base.name_casing import camel
 
 FileKind: TypeAlias = Literal["set", "recording"]
 
@@ -31,11 +36,22 @@ class MeasuredFile(Value):
         kind: An eval set (old test files too), or a recorded environment.
         file: Where it lies.
         sha256: The digest of its bytes, of a recording without its notes and tags; empty where there was no such file.
+        cases: The digest of what each case depends on in it, by eval id; nothing of a case of which nobody can tell.
     """
 
     kind: FileKind
     file: Path
     sha256: str = ""
+    cases: Mapping[str, str] = Field(default_factory=dict)
+
+    def has_changed(self, eval_ids: Collection[str] = ()) -> bool:
+        """Return whether it has changed since; with eval ids, whether that may change a result of one of these cases."""
+        if _digest(self.kind, self.file) == self.sha256:
+            return False
+        now = _of_cases(self.kind, self.file, file_digest(self.file)) if self.cases else {}
+        return not eval_ids or any(
+            each not in self.cases or self.cases[each] != now.get(each) for each in eval_ids
+        )
 
 
 class MeasuredAgent(Value):
@@ -69,13 +85,17 @@ class Measured(Value):
     agents: tuple[MeasuredAgent, ...] = ()
     adk: str = ""
 
-    def changes(self) -> tuple[str, ...]:
-        """Return what has changed on disk since, in words: `the set`, `the recording`, `the agent`; nothing where nothing has."""
+    def changes(self, eval_ids: Collection[str] = ()) -> tuple[str, ...]:
+        """Return what has changed on disk since, in words: `the set`, `the recording`, `the agent`; nothing where nothing has.
+
+        Args:
+            eval_ids: The cases whose results are asked about; what changed for others alone is left out. Without any, all counts.
+        """
         several = len([each for each in self.files if each.kind == "set"]) > 1
         files = (
             f"the {each.kind} {each.file.name}" if several else f"the {each.kind}"
             for each in self.files
-            if _digest(each.kind, each.file) != each.sha256
+            if each.has_changed(eval_ids)
         )
         agents = (
             f"the agent {each.app_name}" if len(self.agents) > 1 else "the agent"
@@ -130,10 +150,46 @@ def _without_notes(file: Path, whole: str) -> str:
     return hashlib.sha256(content[:start] + content[members[at].value[1] :]).hexdigest()
 
 
+_CASES: Mapping[FileKind, str] = {"set": "eval_cases", "recording": "cases"}
+_OF_NO_VERDICT = frozenset({"notes", "format", "version"})
+"""What a recording holds that no verdict depends on: its version is that of its newest case."""
+
+
+@lru_cache(maxsize=256)
+def _of_cases(kind: FileKind, file: Path, _: str) -> Mapping[str, str]:
+    """Return the digest of each case of a file, with what belongs to no case; nothing where cases are not found, or share an id."""
+    try:
+        content = read_file(file, kind)
+        places = JsonPlaces(content)
+        members = {each.name: each for each in places.members(content.index(b"{"))}
+        held = places.members(members.pop(_CASES[kind]).value[0])
+        texts = [content[slice(*each.value)] for each in held]
+        names = [str(each.name) for each in held] if kind == "recording" else [*map(_eval_id, texts)]
+    except (OSError, ValueError, KeyError, RecursionError):
+        return {}
+    rest = [
+        content[each.start : each.value[1]] for name, each in members.items() if name not in _OF_NO_VERDICT
+    ]
+    counts = Counter(names)
+    return {
+        name: hashlib.sha256(b"\0".join((*rest, text))).hexdigest()
+        for name, text in zip(names, texts, strict=True)
+        if counts[name] == 1
+    }
+
+
+def _eval_id(text: bytes) -> str:
+    case = from_json(text)
+    return str(case.get("eval_id") or case.get(camel("eval_id"))) if isinstance(case, dict) else ""
+
+
 def measured_files(eval_set: Path, environment: Path | None) -> tuple[MeasuredFile, ...]:
-    """Take the digests of an eval set and, where there is one or may be one, of its recorded environment."""
+    """Take the digests of an eval set and, where there is one or may be one, of its recorded environment; those of their cases too."""
     recording = (measured_file("recording", environment),) if environment is not None else ()
-    return (measured_file("set", eval_set), *recording)
+    return tuple(
+        each.model_copy(update={"cases": _of_cases(each.kind, each.file, file_digest(each.file))})
+        for each in (measured_file("set", eval_set), *recording)
+    )
 
 
 def measured_agent(config: SimulatedAgentConfig) -> MeasuredAgent:

@@ -245,7 +245,7 @@ def _last_run(live: LiveSession, written: ExportResult) -> LastRun | None:
     found = last_result(workspaces().of(live.owner, Path(written.path)), written.eval_id)
     if found is None:
         return None
-    changes = found.measured.changes() if found.measured is not None else ()
+    changes = found.measured.changes((found.eval_id,)) if found.measured is not None else ()
     at = f" Last run: {short_time(found.at)}." if written.found else ""
     return LastRun(found.status, at, found.case, found.why, changes)
 

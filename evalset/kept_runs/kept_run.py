@@ -61,6 +61,8 @@ class KeptCase(Value):
         seconds: How long its runs took.
         error: Why it could not be run, or what ended a run early.
         divergence: The first divergence; None where there is none, and where the engine names none.
+        set_sha256: The digest of what it depends on in the eval set; empty where nobody knows.
+        recording_sha256: The same of the recorded environment.
     """
 
     eval_id: str
@@ -71,6 +73,8 @@ class KeptCase(Value):
     seconds: float = 0.0
     error: str = ""
     divergence: KeptDivergence | None = None
+    set_sha256: str = ""
+    recording_sha256: str = ""
 
     @property
     def verdict(self) -> KeptVerdict:

@@ -67,14 +67,16 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
         at: When it ended, in seconds since the epoch.
         is_partial: Whether only some cases of the set were chosen.
     """
+    measured = verification.measured or Measured()
+    cases = (_case(each, each.status) for each in verification.cases if each.status != "skipped")
     return KeptRun(
         eval_set=verification.eval_set.name,
         at=_iso(at),
         seconds=round(verification.seconds, 3),
-        **_circumstances(verification.measured or Measured()),
+        **_circumstances(measured),
         criteria=lean(verification.criteria),
         is_partial=is_partial,
-        cases=tuple(_case(each, each.status) for each in verification.cases if each.status != "skipped"),
+        cases=tuple(each.model_copy(update=_digests(measured, each.eval_id)) for each in cases),
         network=verification.network,
     )
 
@@ -115,6 +117,10 @@ def kept_run_of_eval(spec: EvalRunSpec, view: RunView) -> KeptRun:
         "network": view.network,
     }
     return run.model_copy(update=more)
+
+
+def _digests(measured: Measured, eval_id: str) -> dict[str, str]:
+    return {f"{each.kind}_sha256": each.cases.get(eval_id, "") for each in measured.files}
 
 
 def _circumstances(measured: Measured) -> dict[str, Any]:

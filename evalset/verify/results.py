@@ -329,6 +329,11 @@ class Verification(Value):
     renamed: Mapping[str, str] = Field(default_factory=dict)
     network: NetworkUse | None = None
 
+    @property
+    def eval_ids(self) -> tuple[str, ...]:
+        """The cases that there is a result of."""
+        return tuple(case.eval_id for case in self.cases if case.status != "skipped")
+
     def count(self, status: CaseStatus) -> int:
         """Count the cases of a status."""
         return sum(case.status == status for case in self.cases)

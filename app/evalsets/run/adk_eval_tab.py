@@ -171,9 +171,14 @@ def run_badge(view: RunView, *, unsaved: bool) -> None:
     words, color = shown[view.state]
     if view.ended_at is not None:
         words = f"{words}, {short_time(view.ended_at)}"
-    if view.is_over and is_out_of_date(view.measured, unsaved=unsaved):
+    if view.is_over and is_out_of_date(view.measured, _eval_ids(view), unsaved=unsaved):
         words, color = f"{words}, out of date", "gray"
     st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
+
+
+def _eval_ids(view: RunView) -> list[str]:
+    """Return the cases that a run has results of; none, so that the whole files count, where it has no results."""
+    return [each.eval_id for each in view.results.cases] if view.results is not None else []
 
 
 def run_progress(run: AdkEvalRun) -> None:
@@ -197,7 +202,7 @@ def _found(workspace: Workspace, run: AdkEvalRun | None, choice: AdkEvalOptions,
         st.caption("No run yet. Choose an agent and criteria on the left. Results appear here.")
         return
     view = run.view()
-    if view.is_over and out_of_date(workspace, "adk", view.measured, unsaved=unsaved):
+    if view.is_over and out_of_date(workspace, "adk", view.measured, _eval_ids(view), unsaved=unsaved):
         _begin(workspace, choice)
     if said := workspace.notes.get("adk_models"):
         st.text(literal(said))

@@ -132,7 +132,7 @@ def marked_steps(workspace: Workspace, shown: ShownCase) -> dict[Where, StepMark
     last = last_result(workspace, shown.eval_id)
     if last is None or last.case is None or shown.case is None:
         return found
-    if not is_out_of_date(last.measured, unsaved=shown.unsaved):
+    if not last.is_old(unsaved=shown.unsaved):
         found |= dict.fromkeys(diverging_steps(last.case, shown.case), _DIVERGES)
     return found
 
@@ -162,7 +162,7 @@ def _verify(workspace: Workspace, shown: ShownCase, agent: str, lacks: str) -> L
         job.wait(AT_ONCE_SECONDS)
         st.rerun()
     if found is not None:
-        is_of_now = not is_out_of_date(found.measured, unsaved=shown.unsaved)
+        is_of_now = not found.is_old(unsaved=shown.unsaved)
         words = f"{MARKS[found.status]}, {short_time(found.at)}"
         _badge(words, _COLORS[found.status], is_of_now=is_of_now)
         st.caption(found.models, width="content")
@@ -267,7 +267,7 @@ def _scored(workspace: Workspace, shown: ShownCase) -> tuple[AdkCaseResult | Non
     if view is None or view.results is None:
         return None, True
     case = next((each for each in view.results.cases if each.eval_id == shown.eval_id), None)
-    return case, not is_out_of_date(view.measured, unsaved=shown.unsaved)
+    return case, not is_out_of_date(view.measured, (shown.eval_id,), unsaved=shown.unsaved)
 
 
 def _findings(workspace: Workspace, shown: ShownCase) -> tuple[list[CaseFinding] | None, bool]:
@@ -315,7 +315,7 @@ def _is_changed_here(workspace: Workspace, shown: ShownCase, found: LastResult |
     if is_migrating(workspace):
         return False
     del workspace.notes[_AGAIN]
-    return found is not None and is_out_of_date(found.measured, unsaved=False)
+    return found is not None and found.is_old(unsaved=False)
 
 
 def _why(workspace: Workspace, shown: ShownCase, failed: LastResult, edit: EditOf | None) -> OpenAt | None:

@@ -55,6 +55,10 @@ class LastResult(NamedTuple):
     case: CaseResult | None = None
     models: str = ""
 
+    def is_old(self, *, unsaved: bool) -> bool:
+        """Return whether what the case depends on has changed since."""
+        return is_out_of_date(self.measured, (self.eval_id,), unsaved=unsaved)
+
 
 def last_result(workspace: Workspace, eval_id: str) -> LastResult | None:
     """Return the last result of a case; None where it was never run."""
@@ -82,9 +86,7 @@ def _take(newest: dict[str, LastResult], results: Iterable[LastResult]) -> None:
 
 def result_words(result: LastResult, *, unsaved: bool) -> str:
     """Return what to say of a result in a word or two."""
-    return (
-        f"{MARKS[result.status]}{', out of date' if is_out_of_date(result.measured, unsaved=unsaved) else ''}"
-    )
+    return f"{MARKS[result.status]}{', out of date' if result.is_old(unsaved=unsaved) else ''}"
 
 
 def last_rows(results: Iterable[LastResult], *, unsaved: bool) -> list[dict[str, str]]:
@@ -138,10 +140,14 @@ def _read(path: Path) -> KeptRun | None:
 
 def _measured(run: KeptRun, eval_set: Path, place: Callable[[str], Path | None]) -> Measured:
     """Return what a kept run was measured on; of an agent that is not listed here nobody can tell."""
-    files = [MeasuredFile(kind="set", file=eval_set, sha256=run.set_sha256)]
+    cases = {case.eval_id: case.set_sha256 for case in run.cases if case.set_sha256}
+    files = [MeasuredFile(kind="set", file=eval_set, sha256=run.set_sha256, cases=cases)]
     if run.recording_sha256:
         environment = environment_of(eval_set) or sidecar_of(eval_set)
-        files.append(MeasuredFile(kind="recording", file=environment, sha256=run.recording_sha256))
+        cases = {case.eval_id: case.recording_sha256 for case in run.cases if case.recording_sha256}
+        files.append(
+            MeasuredFile(kind="recording", file=environment, sha256=run.recording_sha256, cases=cases)
+        )
     agents = (
         MeasuredAgent(app_name=each.app_name, source=place(each.app_name), source_sha256=each.source_sha256)
         for each in run.agents

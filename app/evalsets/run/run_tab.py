@@ -100,13 +100,17 @@ def _last(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     job = workspace.jobs.get(VERIFIED)
     if job is not None and job.result is not None:
         st.caption(f"Verify, {short_time(job.ended_at)}", width="content")
-        count_badges(job.result.count, is_of_now=not is_out_of_date(job.result.measured, unsaved=unsaved))
+        old = is_out_of_date(job.result.measured, job.result.eval_ids, unsaved=unsaved)
+        count_badges(job.result.count, is_of_now=not old)
     elif job is None and (found := last_results(workspace, facts.eval_ids)):
         st.caption(f"Verify, {short_time(max(one.at for one in found))}", width="content")
         counts = Counter(one.status for one in found)
+        runs = {id(one.measured): one.measured for one in found}
         old = any(
-            is_out_of_date(measured, unsaved=unsaved)
-            for measured in {id(one.measured): one.measured for one in found}.values()
+            is_out_of_date(
+                measured, [one.eval_id for one in found if id(one.measured) == key], unsaved=unsaved
+            )
+            for key, measured in runs.items()
         )
         count_badges(counts.__getitem__, is_of_now=not old)
     if workspace.run is not None:

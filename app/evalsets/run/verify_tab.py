@@ -335,7 +335,7 @@ def _outcome(
     verification = job.result
     if verification is None:
         return None
-    if out_of_date(workspace, "verify", verification.measured, unsaved=unsaved):
+    if out_of_date(workspace, "verify", verification.measured, verification.eval_ids, unsaved=unsaved):
         _begin(workspace, asked)
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
@@ -405,7 +405,7 @@ def count_badges(counted: Callable[[CaseStatus], int], *, is_of_now: bool) -> No
 
 
 def _sum(workspace: Workspace, verification: Verification, ended_at: float, *, unsaved: bool) -> None:
-    is_of_now = not is_out_of_date(verification.measured, unsaved=unsaved)
+    is_of_now = not is_out_of_date(verification.measured, verification.eval_ids, unsaved=unsaved)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
         count_badges(verification.count, is_of_now=is_of_now)
         power = verification.pass_power(verification.runs)
@@ -773,7 +773,9 @@ def divergence_actions(workspace: Workspace, about: About, *, unsaved: bool) -> 
 
 def _is_done(workspace: Workspace, about: About, *, unsaved: bool) -> bool:
     is_edited = workspace.notes.get("verify_edited") == about.case.eval_id
-    return is_edited and is_out_of_date(about.measured, unsaved=unsaved)  # else it was undone
+    return is_edited and is_out_of_date(
+        about.measured, (about.case.eval_id,), unsaved=unsaved
+    )  # else it was undone
 
 
 def _came_of(workspace: Workspace, about: About, saved: Sequence[str], *, unsaved: bool) -> None:

@@ -365,7 +365,7 @@ def test_a_result_from_before_a_change_is_out_of_date(eval_set: Changed) -> None
     settled(tab.click(tab.key("verify_again")), path)
     assert changes(tab, path) == ()
     assert [case.eval_id for case in result_of(path).cases] == ["one"]
-    path.write_text(path.read_text() + "\n")
+    path.write_text(path.read_text().replace('"eval_id":', '"eval_id" :'))
     assert changes(tab.run(), path) == ("the set",)
     for name in ("test_desk.py", "desk_test.py", "conftest.py", "tests/helper.py", "notes.md", "moves.yaml"):
         path.with_name("tests").mkdir(exist_ok=True)
@@ -415,12 +415,13 @@ def progress_of(tab: Tab) -> str:
 
 def changes(tab: Tab, path: Path) -> tuple[str, ...]:
     """What has changed since the verification; the page offers to run it again where something has."""
-    measured = result_of(path).measured
-    assert measured is not None
-    assert bool(measured.changes()) == bool(tab.keys("verify_again"))
-    assert not measured.changes() or changed_words(measured.changes()) in tab.literal
+    found = result_of(path)
+    assert found.measured is not None
+    changed = found.measured.changes(found.eval_ids)
+    assert bool(changed) == bool(tab.keys("verify_again"))
+    assert not changed or changed_words(changed) in tab.literal
     assert changed_words("abc") == "a, b and c changed"
-    return measured.changes()
+    return changed
 
 
 @pytest.mark.usefixtures("no_key")
@@ -659,7 +660,10 @@ def verification(path: Path, **statuses: CaseStatus) -> Verification:
     """Return a verification of the set as it is."""
     cases = tuple(CaseResult(eval_id=name, status=status) for name, status in statuses.items())
     return Verification(
-        eval_set=path, environment=path, cases=cases, measured=Measured(files=measured_files(path, None))
+        eval_set=path,
+        environment=path,
+        cases=cases,
+        measured=Measured(files=measured_files(path, sidecar_of(path))),
     )
 
 
@@ -704,7 +708,7 @@ def test_what_was_found_last_counts(tmp_path: Path) -> None:
 
 
 def test_a_set_that_was_not_verified_here_shows_what_is_known(eval_set: Changed) -> None:
-    """A kept run is there after a restart of the server, with when it was made; and gone from date once the set is another."""
+    """A kept run is there after a restart of the server, with when it was made; and gone from date once the case is another."""
     path = eval_set()
     keep_run(path, kept_run_of(verification(path, one="passed", two="failed"), 1_000.0))
     workspace = workspaces().of(LOCAL, path)
@@ -714,7 +718,15 @@ def test_a_set_that_was_not_verified_here_shows_what_is_known(eval_set: Changed)
     tab = opened(path)
     (table,) = tab.app.dataframe
     assert [*table.value["verdict"]] == ["✓ passed", "✗ failed"]
-    path.write_text(f"{path.read_text()} ")
+    answers = {"check": {"status": "lost"}, "note": {"noted": True}}
+    keep(played(config(path.parent.parent), ["check C"], answers), path, "another")
+    (table,) = tab.run().app.dataframe
+    assert [*table.value["verdict"]] == ["✓ passed", "✗ failed"], "nobody touched these cases"
+    recording = sidecar_of(path)
+    recording.write_text(recording.read_text().replace("shipped", "packed", 1))
+    (table,) = tab.run().app.dataframe
+    assert [*table.value["verdict"]] == ["✓ passed, out of date", "✗ failed"]
+    path.write_text(path.read_text().replace('"two"', '"two" '))
     (table,) = tab.run().app.dataframe
     assert [*table.value["verdict"]] == ["✓ passed, out of date", "✗ failed, out of date"]
     assert tick(tab, "rows_verify_case_", 1).has(tab.key("case_verify-case"))
