@@ -102,7 +102,7 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
         write_output("--csv", given.csv, table_csv(verification).encode(), "CSV")
     if given.save:
         progress.say(f"kept: {_saved(given, verification)}")
-    proposed = _proposed(given, verification)
+    proposed = _proposed(given, verification, progress)
     write: Callable[[Verification, Mapping[str, Sequence[Tolerance]]], str] = (
         as_json if given.json else report
     )
@@ -182,17 +182,25 @@ def renames_of(words: list[str]) -> dict[str, str]:
         raise VerifyError(str(error)) from error
 
 
-def _proposed(given: argparse.Namespace, verification: Verification) -> Mapping[str, Sequence[Tolerance]]:
+def _proposed(
+    given: argparse.Namespace, verification: Verification, progress: ProgressLine
+) -> Mapping[str, Sequence[Tolerance]]:
     """Propose tolerances for each case that has some, and keep them, as the options say."""
     if not (given.propose_tolerances or given.keep_tolerances):
         return {}
-    from evalset.verify.proposed_tolerances import add_tolerances, propose_tolerances  # noqa: PLC0415 - imports ADK
+    from evalset.verify import proposed_tolerances as of_runs  # noqa: PLC0415 - imports ADK
 
-    found = {case.eval_id: propose_tolerances(case.runs) for case in verification.cases}
-    proposed = {eval_id: tolerances for eval_id, tolerances in found.items() if tolerances}
+    proposed: dict[str, Sequence[Tolerance]] = {}
+    for case in verification.cases:
+        found = of_runs.propose_tolerances(case.runs)
+        without = of_runs.lacking(found, case.golden)
+        if without:
+            progress.say(f"{case.eval_id}: {of_runs.lacking_words(without)}")
+        if helping := [each for each in found if each not in without]:
+            proposed[case.eval_id] = helping
     if given.keep_tolerances:
         for eval_id, tolerances in proposed.items():
-            add_tolerances(given.set, eval_id, tolerances, given.environment)
+            of_runs.add_tolerances(given.set, eval_id, tolerances, given.environment)
     return proposed
 
 

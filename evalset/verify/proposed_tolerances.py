@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
 
 from evalset.golden_trace.golden_steps import arguments_of, spoken, steps_of
+from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
@@ -44,6 +45,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.place_names import field_place
+from simulator.environment.expressions import json_paths
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
@@ -76,6 +78,27 @@ def propose_tolerances(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
     """
     seen = (one.tolerance for run in runs for one in run.varying)
     return _distinct((*_of_arguments(runs), *_of_the_rest(runs), *_of_finals(runs), *seen))
+
+
+def lacking(proposed: Sequence[Tolerance], golden: Sequence[Sequence[Step]]) -> tuple[Tolerance, ...]:
+    """Return the proposals that help no run, as they are for an argument that no call of the golden has; only `ignore` lets one be new."""
+    calls = [step for turn in golden for step in turn if step.kind == "call"]
+
+    def is_there(each: Tolerance) -> bool:
+        path = json_paths.parse(each.path)
+        return any(step.tool == each.tool and path.found(step.value) for step in calls)
+
+    return tuple(
+        each for each in proposed if each.of == "arguments" and each.kind != "ignore" and not is_there(each)
+    )
+
+
+def lacking_words(found: Sequence[Tolerance]) -> str:
+    """Say why nothing is proposed for arguments that the golden does not have, and what helps; empty where there are none."""
+    if not found:
+        return ""
+    names = ", ".join(f"{each.tool}.{each.path}" for each in found)
+    return f"No tolerance for {names}: the golden has no such argument. Migrate the calls, or record the case again."
 
 
 def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:

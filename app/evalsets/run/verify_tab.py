@@ -79,6 +79,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
+from evalset.verify.proposed_tolerances import lacking, lacking_words
 from evalset.verify.report import junit, network_words
 from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
 from evalset.verify.verify_request import RESPONSE, TRAJECTORY
@@ -534,7 +535,7 @@ def _diverged(
 
 def _tolerances(workspace: Workspace, case: CaseResult) -> None:
     with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
-        tolerance_editor(workspace, case.eval_id, case.runs)
+        tolerance_editor(workspace, case)
 
 
 def _one_run(workspace: Workspace, case: CaseResult) -> RunResult | None:
@@ -824,13 +825,14 @@ _FEWEST_RUNS = 2
 
 
 class _Case(NamedTuple):
-    """A case whose tolerances are edited: the rows as they are now, as they are saved, its runs, and the tools of its set."""
+    """A case whose tolerances are edited: the rows as they are now, as they are saved, its runs, its golden, and the tools of its set."""
 
     workspace: Workspace
     eval_id: str
     rows: list[Row]
     saved: list[Row]
     runs: Sequence[RunResult]
+    golden: Sequence[Sequence[Step]]
     tools: Sequence[str] = ()
 
     @property
@@ -852,8 +854,9 @@ class _Case(NamedTuple):
         st.rerun()
 
 
-def tolerance_editor(workspace: Workspace, eval_id: str, runs: Sequence[RunResult]) -> None:
+def tolerance_editor(workspace: Workspace, result: CaseResult) -> None:
     """Draw the tolerances of a case, which stay at the workspace until they are saved."""
+    eval_id = result.eval_id
     try:
         saved = [row_of(each) for each in tolerances_of(workspace.eval_set, eval_id)]
     except VerifyError as error:
@@ -862,15 +865,16 @@ def tolerance_editor(workspace: Workspace, eval_id: str, runs: Sequence[RunResul
     held: Any = workspace.options.get(_name(eval_id))
     work = edited_sets().of(workspace.owner, workspace.eval_set).work
     tools = [tool for row in work.rows() for tool in row.tools]
-    case = _Case(
-        workspace, eval_id, saved if held is None else [dict(row) for row in held], saved, runs, tools
-    )
+    rows = saved if held is None else [dict(row) for row in held]
+    case = _Case(workspace, eval_id, rows, saved, result.runs, result.golden, tools)
     for number in range(len(case.rows)):
         _row(case, number)
     if not case.rows:
         st.caption("No tolerances. Everything that is compared must match the recording.")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         _buttons(case)
+    if said := workspace.notes.get(f"verify_lacking {eval_id}"):
+        st.text(literal(said))
     if wrong := workspace.notes.pop(case.name, ""):
         problem("The tolerances were not saved.", wrong)
 
@@ -947,7 +951,10 @@ def _buttons(case: _Case) -> None:
         help="Suggests what differs between the runs of this case. Run it several times with arguments ignored, so that no run ends "
         "early",
     ):
-        proposed = [row_of(each) for each in propose_tolerances(case.runs)]
+        found = propose_tolerances(case.runs)
+        without = lacking(found, case.golden)
+        case.workspace.notes[f"verify_lacking {case.eval_id}"] = lacking_words(without)
+        proposed = [row_of(each) for each in found if each not in without]
         case.put([*case.rows, *(row for row in proposed if row not in case.rows)])
     if st.button(
         "Save",

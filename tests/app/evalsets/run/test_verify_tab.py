@@ -55,7 +55,15 @@ from evalset.recorded.tolerances import (
     Unordered,
 )
 from evalset.verify import tolerances_of
-from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, RunResult, TextPiece, Verification
+from evalset.verify.results import (
+    VERDICTS,
+    ActualTurn,
+    CaseResult,
+    CaseStatus,
+    RunResult,
+    TextPiece,
+    Verification,
+)
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
@@ -254,6 +262,31 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     path.write_text(path.read_text() + "\n")
     assert tab.run().app.button(key="set_undo").disabled
     assert "no longer be undone" in tab.words
+
+
+def test_an_argument_that_the_golden_lacks_gets_no_tolerance(eval_set: Changed) -> None:
+    """It would help no run: the line names it. Another one of the same runs is suggested."""
+    path, uses = eval_set(), ["0a1b2c3d4e", "0a1b2c3d4f"]
+    data = [
+        {"name": "check", "args": {"order": f"A{number}", "request_id": use}}
+        for number, use in enumerate(uses)
+    ]
+    runs = [
+        RunResult(
+            number=number,
+            passed=False,
+            models="real",
+            turns=(ActualTurn(invocation={"user_content": {}, "intermediate_data": {"tool_uses": [call]}}),),
+        )
+        for number, call in enumerate(data, start=1)
+    ]
+    golden = ((Step(kind="call", tool="check", value={"order": "A"}),),)
+    case = CaseResult(eval_id="one", status="failed", golden=golden, runs=tuple(runs))
+    bench_of(path).jobs[VERIFIED] = did(verification(path).model_copy(update={"cases": (case,), "runs": 2}))
+    tab = opened(path)
+    tab.click(tab.key("propose-tolerances"))
+    assert [tab.app.text_input(key=key).value for key in tab.keys("path-")] == ["order"]
+    assert "check.request_id" in tab.literal
 
 
 CLOCK = """
