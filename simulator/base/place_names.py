@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from simulator.base.json_places import JsonPath
 from simulator.base.json_values import same
 
+WHOLE = "$"
+"""The path of a value as a whole."""
+
 PLAIN_NAME = re.compile(r"[^\s.\[\]\"'*]+")
 """A name that needs no quotes in a path."""
 

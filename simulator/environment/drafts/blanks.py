@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from simulator.base.json_values import copied, same
-from simulator.base.place_names import field_place, item_place
+from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import id_kind
+from simulator.environment.drafts.counted_rows import counted
 from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.expressions import json_paths
 
-WHOLE = "$"
-"""The path of a response as a whole."""
 _EMPTY: dict[Kind, JsonValue] = {
     "integer": 0,
     "number": 0,
@@ -128,8 +127,18 @@ def unsure_of(blanks: Iterable[Blank], draft: JsonValue, given: JsonValue) -> Un
 
 
 def still_blank(paths: Iterable[str], before: JsonValue, after: JsonValue) -> tuple[str, ...]:
-    """Return those of some places at which a value is the same after an edit."""
-    return tuple(path for path in paths if same(_at(path, before), _at(path, after)))
+    """Return those of some places at which a value is the same after an edit, but for the right count of rows that the edit changed."""
+    return tuple(
+        path
+        for path in paths
+        if same(_at(path, before), _at(path, after)) and not _counts_changed(path, before, after)
+    )
+
+
+def _counts_changed(path: str, before: JsonValue, after: JsonValue) -> bool:
+    around, _, name = path.rpartition(".")
+    rows = {field_place(around, of) for one in _at(around, after) if (of := counted(name, one)) is not None}
+    return any(not same(_at(one, before), _at(one, after)) for one in rows)
 
 
 def doubted_fields(paths: Iterable[str], value: JsonValue) -> tuple[tuple[str, JsonValue], ...]:

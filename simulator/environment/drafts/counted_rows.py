@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from simulator.base.place_names import field_place, item_place
+from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import kind_named, spelled
-from simulator.environment.drafts.blanks import WHOLE
 
 _COUNTS = frozenset(
     {"count", "total", "length", "total_count", "result_count", "num_results", "total_results"}
@@ -28,6 +27,31 @@ def agreeing(value: JsonValue, is_open: Callable[[str], bool], path: str = WHOLE
         return value
     made = {name: agreeing(one, is_open, field_place(path, name)) for name, one in value.items()}
     rows = [name for name, one in made.items() if isinstance(one, list)]
+    says = _said(made)
+    if len(rows) > 1 or len(says) < len(("one", "another")):
+        return made
+    sure = [name for name in says if not is_open(field_place(path, name)) or (name in rows and says[name])]
+    size = says[min(sure or says, key=lambda name: (name not in rows, isinstance(made[name], bool)))]
+    free = says.keys() - {*sure, *rows}
+    return made | {
+        name: size if type(made[name]) is int else (size > 0) is _FLAGS[spelled(name)] for name in free
+    }
+
+
+def counted(name: str, around: object) -> str | None:
+    """Return the field of the rows in an object of which another field says what is so; None where it says nothing of them, or something else."""
+    if not isinstance(around, dict):
+        return None
+    said, rows = _said(around), [field for field, one in around.items() if isinstance(one, list)]
+    if len(rows) != 1 or name not in said or name in rows:
+        return None
+    size = said[rows[0]]
+    return rows[0] if said[name] == (min(size, 1) if isinstance(around[name], bool) else size) else None
+
+
+def _said(made: dict[str, JsonValue]) -> dict[str, int]:
+    """Return how many rows there are as each field says that says it."""
+    rows = [name for name, one in made.items() if isinstance(one, list)]
     named = {name for one in rows for name in (f"{kind_named(one)}_count", f"num_{one}", f"total_{one}")}
     says: dict[str, int] = {}
     for name, one in made.items():
@@ -37,14 +61,7 @@ def agreeing(value: JsonValue, is_open: Callable[[str], bool], path: str = WHOLE
             says[name] = int(one is _FLAGS[spelled(name)])
         elif type(one) is int and spelled(name) in _COUNTS | named:
             says[name] = one
-    if len(rows) > 1 or len(says) < len(("one", "another")):
-        return made
-    sure = [name for name in says if not is_open(field_place(path, name)) or (name in rows and says[name])]
-    size = says[min(sure or says, key=lambda name: (name not in rows, isinstance(made[name], bool)))]
-    free = says.keys() - {*sure, *rows}
-    return made | {
-        name: size if type(made[name]) is int else (size > 0) is _FLAGS[spelled(name)] for name in free
-    }
+    return says
 
 
 def is_flag(path: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.base.place_names import field_place, item_place
+from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import (
@@ -26,7 +26,6 @@ from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_roles import UNSURE
 from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
 from simulator.environment.drafts.blanks import (
-    WHOLE,
     Blank,
     Doubts,
     blanks_of,

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import field_place, item_place
+from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope
-from simulator.environment.drafts.blanks import WHOLE, Blank, kind_of
+from simulator.environment.drafts.blanks import Blank, kind_of
 from simulator.environment.drafts.new_ids import next_id
 from simulator.environment.drafts.table_rows import Rows, TableRow
 from simulator.environment.world.entities import Entity

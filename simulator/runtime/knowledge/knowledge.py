@@ -12,10 +12,11 @@ from pydantic import JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.place_names import WHOLE
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.drafts.blanks import WHOLE, doubted_fields, without_blanks
+from simulator.environment.drafts.blanks import doubted_fields, without_blanks
 from simulator.environment.environment_facts import StateCleared, WorldEdited
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.conventions.tool_verbs import is_error
-from simulator.environment.drafts.blanks import unsure_of
+from simulator.environment.drafts.blanks import Blank, unsure_of
 from simulator.environment.drafts.candidates import candidates
 from simulator.environment.drafts.draft_generator import (
     Draft,
@@ -447,6 +447,24 @@ def roll() -> dict:
     assert unsure.uncertain
     assert not unsure.blanks
     assert draft.varies
+
+
+@for_each(
+    ("given", "left"),
+    [
+        ({"orders": [{"id": "A-1"}], "total": 1, "found": True}, ()),
+        ({"orders": [{"id": "A-1"}, {"id": "A-2"}], "total": 1, "found": True}, ("$.total",)),
+        ({"orders": [{"id": "A-1"}], "total": 1, "found": True, "pages": [1]}, ("$.total", "$.found")),
+        ({"orders": [{"id": "<id>"}], "total": 1, "found": True}, ("$.total", "$.found")),
+    ],
+)
+def test_the_right_count_of_rows_that_were_changed_is_no_blank(
+    given: JsonValue, left: tuple[str, ...]
+) -> None:
+    """Who writes the rows has seen how many they are, also where that is what the draft said."""
+    draft: JsonValue = {"orders": [{"id": "<id>"}], "total": 1, "found": True}
+    blanks = [Blank(path="$.total", name="total"), Blank(path="$.found", name="found")]
+    assert unsure_of(blanks, draft, given).blanks == left
 
 
 @for_each("schema", [None, {"type": "string"}])
