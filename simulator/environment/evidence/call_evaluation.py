@@ -218,6 +218,7 @@ def _unread(
         run.forget_globals(scope)
     kind: Kind = ""
     if isinstance(callee, Unknown) and isinstance(callee.like, Bound):
+        _write_by(run, callee.like, args, keywords, node)
         kind = _KINDS_OF_METHODS.get(callee.like.name, "")
         receiver = callee.like.value
         if (
@@ -582,6 +583,7 @@ def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node:
     run.may_raise(node)
     run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
     if name in native_functions.CHANGING:
+        _write_by(run, callee, args, keywords, node)
         if name in {"append", "add", "insert", "appendleft"} and type(value) is list and args and not value:
             value.append(args[-1])
         elif name == "update" and type(value) is dict and args and type(args[0]) is dict:
@@ -591,6 +593,16 @@ def _mixed(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node:
     if name in {"get", "pop", "setdefault"} and type(value) in MAPPINGS:
         like = next(iter(value.values()), None)
     return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
+
+
+def _write_by(run: ProgramRun, callee: Bound, args: Args, keywords: Keywords, node: ast.AST) -> None:
+    """Note the keys that a method puts into the session's state where the state may not show them."""
+    more = args[0] if args else {}
+    keys = [more] if callee.name == "setdefault" else []
+    if callee.name == "update":
+        keys = [*keywords, *(more if type(more) is dict and run.holds(more) else (Unknown(),))]
+    for key in keys:
+        run.writes(callee.value, key, node)
 
 
 def _joined(run: ProgramRun, between: str, given: Any) -> Any:
@@ -951,10 +963,10 @@ def _type_of(run: ProgramRun, args: Args, _: Mapping[str, Any], node: ast.AST, _
     return _unread(run, External("builtins.type"), args, {}, node, NameScope({}, ""))
 
 
-def _has_attribute(_: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
+def _has_attribute(run: ProgramRun, args: Args, __: Mapping[str, Any], node: ast.AST, ___: NameScope) -> Any:
     value, name = args[0], args[1] if len(args) > 1 else None
     if type(value) in KNOWN and type(name) is str:
-        return hasattr(type(value), name)
+        return hasattr(type(value), name) or (name == "to_dict" and value is run.state)
     return Unknown("boolean", named(node), sure=True)
 
 

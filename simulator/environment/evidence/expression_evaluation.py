@@ -627,6 +627,8 @@ def _unpacked(found: int, wanted: int, starred: int) -> Any:
 
 def set_item(run: ProgramRun, held: Any, place: Any, value: Any, node: ast.AST) -> None:
     """Put a value into a container."""
+    if not (type(held) in CONTAINERS and run.knows(place)):
+        run.writes(held, place, getattr(node, "slice", node))
     if type(held) in CONTAINERS:
         run.changes(held)
         if run.holds(held) and run.knows(place) and (not isinstance(place, slice) or run.knows(value)):
@@ -786,6 +788,8 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         return _member_attribute(run, value, name, node)
     if isinstance(value, Context) and name in {"state", "actions"}:
         return value.state if name == "state" else value.actions
+    if name == "to_dict" and value is run.state and type(value) is dict:
+        return Bound(value, "copy")
     if (
         isinstance(value, ProgramException)
         and name == "args"

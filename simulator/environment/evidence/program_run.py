@@ -133,6 +133,8 @@ class ProgramRun:
         self.truths: dict[int, tuple[Any, bool]] = {}
         self.chances = NO_CHANCES
         self.drew = 0
+        self.state: Any = object()
+        self.unplaced: set[str] = set()
         self.reached: Callable[[], Reached] = _all_names
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
@@ -238,6 +240,11 @@ class ProgramRun:
         """
         if id(value) in self.shared:
             raise ThawError
+
+    def writes(self, held: Any, place: Any, node: ast.AST) -> None:
+        """Note a key under which something is put into the session's state where the state may not show it."""
+        if held is self.state:
+            self.unplaced.add(spoken(place, node))
 
     def lose(self, value: Any) -> None:
         """Note that what a container holds is not known any more; what it held still tells its shape."""
@@ -360,6 +367,14 @@ def named(node: ast.AST) -> str:
     except ValueError:  # a number that is as long as a page, in hexadecimal
         text = type(node).__name__
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}\u2026"
+
+
+def spoken(text: Any, node: ast.AST) -> str:
+    """Return a text with what is not known of it in angle brackets, by its name or as the code writes it."""
+    parts = getattr(text, "parts", ()) or (text,)
+    return "".join(
+        one if isinstance(one, str) else f"<{getattr(one, 'name', '') or named(node)}>" for one in parts
+    )
 
 
 _OPPOSITES: Mapping[type[ast.cmpop], type[ast.cmpop]] = {

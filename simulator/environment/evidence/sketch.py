@@ -64,7 +64,8 @@ class Outcome:
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
         handled: Whether it returns it where it handles an exception.
         by_chance: Whether it raises what no `raise` of the program says.
-        unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not, or may, where not all ways were followed.
+        unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not, or may, where not all ways were followed;
+            and keys that it writes and that are not known: what is not known of one is in angle brackets.
     """
 
     value: Sketch = None

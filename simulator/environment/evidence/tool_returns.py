@@ -220,7 +220,7 @@ class _Reader:
             one = end.outcome
             state, actions = alike(one.state, first.state), alike(one.actions, first.actions)
             unsure = _differing(one.state, state) | _differing(one.actions, actions)
-            end.outcome = replace(one, state=state, actions=actions, unsure=unsure)
+            end.outcome = replace(one, state=state, actions=actions, unsure=one.unsure | unsure)
 
     def reached(self, heap: Heap) -> Reached:
         """Return the names of the modules whose values a call can reach: what it has not left as it was is among them."""
@@ -260,7 +260,7 @@ class _Reader:
         run.chances = self._chances
         run.reached = partial(self.reached, heap)
         session = heap.scopes.get(_SESSION)
-        state = self._state_now() if session is None else session.names[_STATE]
+        run.state = state = self._state_now() if session is None else session.names[_STATE]
         self._context = Context(state, _no_actions(state))
         before: Mapping[str, Any] = {} if session is None else self._written(run)
         try:
@@ -291,7 +291,8 @@ class _Reader:
         written = {
             key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
         }
-        outcome = replace(outcome, state=written, actions=self._acted(), varies=run.drew > 0)
+        unsure, varies = frozenset(run.unplaced - written.keys()), run.drew > 0
+        outcome = replace(outcome, state=written, actions=self._acted(), unsure=unsure, varies=varies)
         return _End(outcome, heap, run, whole=not run.missed), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
