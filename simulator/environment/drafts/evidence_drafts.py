@@ -729,7 +729,8 @@ class Parts:
             key for one in ends for key in (*one.state, *one.unsure, *one.actions)
         } - effects.actions.keys()
         sure = told.intersection(*(one.state.keys() - one.unsure for one in ends))
-        open_ends = Outcome(state=dict.fromkeys(told), unsure=frozenset(told - sure))
+        saves = frozenset(name for one in ends for name in one.saves)
+        open_ends = Outcome(state=dict.fromkeys(told), unsure=frozenset(told - sure), saves=saves)
         return replace(made, why=made.why + _open_writes(open_ends, effects.state_delta), effects=effects)
 
     def _sketched(
@@ -749,7 +750,7 @@ class Parts:
         value = filler.filled(said, self._scope("usual"))
         value = self.agreeing(value, {one.path for one in filler.blanks if not one.drawn}.__contains__)
         effects = NO_EFFECTS
-        if said == sketch and (outcome.state or outcome.actions or outcome.unsure):
+        if said == sketch and (outcome.state or outcome.actions or outcome.unsure or outcome.saves):
             effects = ToolEffects(state_delta=filler.known_of(outcome.state), actions={**outcome.actions})
             why += _open_writes(outcome, effects.state_delta)
         made = self._told(Try(value, why, filler.blanks, varies=filler.drew, effects=effects))
@@ -857,6 +858,7 @@ def _open_writes(outcome: Outcome, written: JsonObject) -> str:
         ),
         ("its code may also write {}", outcome.unsure - written.keys()),
         ("its code may write {} otherwise, or not", outcome.unsure & written.keys()),
+        ("its code may also save the artifact {}", outcome.saves),
     ]
     named = [(text, sorted(keys)) for text, keys in sentences if keys]
     more = [f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else "" for _, keys in named]

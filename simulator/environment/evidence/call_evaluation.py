@@ -42,7 +42,7 @@ from simulator.environment.evidence.expression_evaluation import (
     truth_of,
 )
 from simulator.environment.evidence.program_classes import in_json, keeps_limits, validated
-from simulator.environment.evidence.program_run import ProgramRun, look_up, named
+from simulator.environment.evidence.program_run import ProgramRun, look_up, named, spoken
 from simulator.environment.evidence.program_texts import formatted
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
@@ -491,6 +491,8 @@ def _method(
         return _of_pattern(run, value, name, args, keywords, node, scope)
     if isinstance(value, Match):
         return program_texts.match_method(run, value, name, args, keywords)
+    if isinstance(value, Context):
+        return _save(run, args, keywords, node, scope)
     if isinstance(value, (Class, ClassInstance)):
         return _model_method(run, callee, args, keywords, node, scope)
     if name == "sort" and type(value) is list and run.knows(value):
@@ -521,6 +523,12 @@ def _method(
         pay(run, native_functions.of_call(name, (value, *args), {}))
         return _views(run, native(run, getattr(value, name), *args, **keywords))
     return _mixed(run, callee, args, keywords, node)
+
+
+def _save(run: ProgramRun, args: Args, keywords: Keywords, node: ast.AST, scope: NameScope) -> Unknown:
+    """Note an artifact that is saved, by its name."""
+    run.saved.add(spoken(args[0] if args else keywords.get("filename"), node))
+    return _unread(run, Unknown(), args, keywords, node, scope)
 
 
 def _model_method(

@@ -788,6 +788,9 @@ def attribute(run: ProgramRun, value: Any, name: str, node: ast.AST) -> Any:
         return _member_attribute(run, value, name, node)
     if isinstance(value, Context) and name in {"state", "actions"}:
         return value.state if name == "state" else value.actions
+    if isinstance(value, Context) and name == "save_artifact":
+        run.certain = False
+        return Bound(value, name)
     if name == "to_dict" and value is run.state and type(value) is dict:
         return Bound(value, "copy")
     if (

@@ -135,6 +135,7 @@ class ProgramRun:
         self.drew = 0
         self.state: Any = object()
         self.unplaced: set[str] = set()
+        self.saved: set[str] = set()
         self.reached: Callable[[], Reached] = _all_names
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:

@@ -62,6 +62,7 @@ class Outcome:
         state: What it has written into the session's state by then, by its keys, as sketches.
         varies: Whether another seed gives another value.
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
+        saves: The names of the artifacts that it, or another way to the same end, saves or tries to save; what is not known of one is in angle brackets.
         handled: Whether it returns it where it handles an exception.
         by_chance: Whether it raises what no `raise` of the program says.
         unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not, or may, where not all ways were followed;
@@ -79,6 +80,7 @@ class Outcome:
     actions: Mapping[str, JsonValue] = field(default_factory=dict)
     varies: bool = field(default=False, compare=False)
     unsure: frozenset[str] = frozenset()
+    saves: frozenset[str] = frozenset()
     handled: bool = field(default=False, compare=False)
     by_chance: bool = field(default=False, compare=False)
 

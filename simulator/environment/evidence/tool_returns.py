@@ -292,7 +292,8 @@ class _Reader:
             key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
         }
         unsure, varies = frozenset(run.unplaced - written.keys()), run.drew > 0
-        outcome = replace(outcome, state=written, actions=self._acted(), unsure=unsure, varies=varies)
+        acted, saves = self._acted(), frozenset(run.saved)
+        outcome = replace(outcome, state=written, actions=acted, unsure=unsure, varies=varies, saves=saves)
         return _End(outcome, heap, run, whole=not run.missed), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
@@ -546,9 +547,8 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
         if known is not outcome and known.possible is end.possible:
             differing = _differing(known.state, outcome.state) | _differing(known.actions, outcome.actions)
             actions = alike(known.actions, outcome.actions)
-            found[_told(known)] = replace(
-                known, actions=actions, unsure=known.unsure | outcome.unsure | differing
-            )
+            unsure, saves = known.unsure | outcome.unsure | differing, known.saves | outcome.saves
+            found[_told(known)] = replace(known, actions=actions, unsure=unsure, saves=saves)
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
     possible = [one for one in ends if one.possible]
     followed = all(one.whole for one in possible) and len(possible) < MOST_RUNS

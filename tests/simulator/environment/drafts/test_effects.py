@@ -146,6 +146,18 @@ def merges(item: str, tool_context) -> dict:
     tool_context.state.setdefault("shop", item)
     return {"done": item}
 
+async def draws(item: str, tool_context) -> dict:
+    try:
+        await tool_context.save_artifact(f"{item}.png", requests.get("http://shop").content)
+        await tool_context.save_artifact(filename=f"{tool_context.function_call_id}.png", artifact=None)
+    except ValueError:
+        pass
+    return {"done": item}
+
+async def draws_on(item: str, tool_context) -> dict:
+    await tool_context.save_artifact("a.png", None)
+    return requests.get(item).json()
+
 def same(item: str, tool_context) -> dict:
     tool_context.state["known"] = "A"
     return {"done": item}
@@ -211,6 +223,7 @@ def call_of(name: str, state: dict[str, Any] | None = None, **more: Any) -> Draf
         ("seeks", {}, {"state_delta": {"rounds": 0, "found": True}}),
         ("counts", {}, {}),
         ("gives_away", {}, {}),
+        ("draws", {}, {}),
         ("talks", {}, {"state_delta": {"asked": "A"}}),
         ("talks_on", {}, {}),
     ],
@@ -243,6 +256,11 @@ def test_what_the_way_to_the_response_does_is_proposed(
             "merges",
             "; its code may also write <tool_context.state.update(more)>, shop",
         ),
+        (
+            "draws",
+            "; its code may also save the artifact <tool_context.function_call_id>.png, A.png",
+        ),
+        ("draws_on", "; its code may also save the artifact a.png"),
         ("talks", "; its code may also write escalate, mood"),
         ("talks_on", "; its code may also write asked, escalate, turned"),
     ],
