@@ -247,8 +247,9 @@ def _bool_op(run: ProgramRun, node: ast.BoolOp, scope: NameScope) -> Any:
     unknown: Unknown | None = None
     for place, operand in enumerate(node.values):
         if unknown is not None and scan([operand]).has_effects:
-            rest = ast.BoolOp(node.op, node.values[:place])
+            rest = ast.BoolOp(node.op, node.values[:place]) if place > 1 else node.values[0]
             if run.decide(named(rest), opposite(rest)) is stops_at:
+                unknown.truth = stops_at
                 return unknown
             unknown = None
         value = _guarded(run, operand, scope) if unknown is not None else evaluate(run, operand, scope)

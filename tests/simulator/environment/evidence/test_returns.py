@@ -125,6 +125,28 @@ def test_what_unread_code_decides_is_never_called_certain(body: str) -> None:
     assert not any(one.certain for one in reading(source, "tool").outcomes)
 
 
+def test_what_an_operand_decides_is_not_decided_again() -> None:
+    """A person who is not there is not active either, so that no response is made of one."""
+    source = """
+        from shop import person, is_active
+
+        def tool(name: str) -> str:
+            found = person(name)
+            if found is None or not is_active(found):
+                return "nobody"
+            return found.name
+
+        def either(name: str) -> str:
+            found = person(name)
+            return "somebody" if found and is_active(found) and found.name else "nobody"
+    """
+    told = [(one.when, one.possible) for one in reading(source, "tool", name="A").outcomes]
+    whole = "found is None or not is_active(found)"
+    assert told == [(("found is None",), True), (("found is not None", f"not ({whole})"), True)]
+    whens = {one.value: one.when[0] for one in reading(source, "either", name="A").outcomes if one.possible}
+    assert whens == {"somebody": "found", "nobody": "not found"}
+
+
 def test_what_a_closure_holds_is_what_it_is_given_to_hold() -> None:
     """Without that it is not known."""
     source = """
