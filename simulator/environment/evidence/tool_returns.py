@@ -55,6 +55,7 @@ from simulator.environment.evidence.unknown_values import (
     Class,
     ClassInstance,
     Context,
+    External,
     Func,
     NameScope,
     ProgramException,
@@ -722,6 +723,8 @@ def _agreed(heap: Heap, name: str, mine: Any, theirs: Sequence[tuple[Heap, Any]]
 def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
     if isinstance(mine, Func) and isinstance(theirs, Func):
         return mine.node is theirs.node
+    if isinstance(mine, External) and isinstance(theirs, External):
+        return mine.path == theirs.path
     if isinstance(mine, Class) and isinstance(theirs, Class):
         first_names, second_names = mine.scope.names, theirs.scope.names
         return first_names.keys() == second_names.keys() and all(

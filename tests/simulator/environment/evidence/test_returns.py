@@ -58,6 +58,24 @@ def test_ways_that_leave_the_constants_differently_leave_them_open() -> None:
         assert not any(one.certain for one in read.outcomes)
 
 
+def test_ways_that_leave_the_constants_differently_leave_the_modules_known() -> None:
+    """A module that each of them uses is the same one after it."""
+    source = """
+        import re
+        from shop import is_new
+        SEEN = []
+
+        def kind(code: str) -> str:
+            if is_new(code):
+                SEEN.append(code)
+            return "A" if re.match("^A", code) else "other"
+    """
+    code = function_of(source, "kind")
+    earlier = [EarlierCall(code, {"code": "A1"}, "A")]
+    found = read_returns(code, {"code": "B"}, state={}, earlier=earlier).outcomes
+    assert [one.value for one in found if one.possible] == ["other"]
+
+
 def test_what_chance_decides_is_a_hole() -> None:
     """With its range; a question to it is a truth value. No function of Python sees it, and what is stored beside it does not matter."""
     source = """
