@@ -136,6 +136,7 @@ class ProgramRun:
         self.state: Any = object()
         self.unplaced: set[str] = set()
         self.saved: set[str] = set()
+        self.failures = 0
         self.reached: Callable[[], Reached] = _all_names
 
     def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
@@ -186,6 +187,7 @@ class ProgramRun:
             return
         attempt.forked = True
         if not self.decide("", f"{named(node)} fails"):
+            self.failures += 1
             self.forget(attempt.nodes, attempt.scope)
             raise ProgramException(None, line=getattr(node, "lineno", 0))
 

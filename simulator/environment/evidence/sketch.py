@@ -63,6 +63,7 @@ class Outcome:
         varies: Whether another seed gives another value.
         actions: What it has set in ADK's `EventActions` by then, by the names of the fields.
         saves: The names of the artifacts that it, or another way to the same end, saves or tries to save; what is not known of one is in angle brackets.
+        failures: How many things had to fail on the way to it that need not.
         handled: Whether it returns it where it handles an exception.
         by_chance: Whether it raises what no `raise` of the program says.
         unsure: The keys of the state, and those fields, that other ways to the same end write otherwise, or not, or may, where not all ways were followed;
@@ -81,6 +82,7 @@ class Outcome:
     varies: bool = field(default=False, compare=False)
     unsure: frozenset[str] = frozenset()
     saves: frozenset[str] = frozenset()
+    failures: int = field(default=0, compare=False)
     handled: bool = field(default=False, compare=False)
     by_chance: bool = field(default=False, compare=False)
 

@@ -159,7 +159,8 @@ class _End:
     """
 
     def __init__(self, outcome: Outcome, heap: Heap, run: ProgramRun, *, whole: bool) -> None:
-        self.outcome, self.heap, self.whole = outcome, heap, whole
+        self.outcome = replace(outcome, saves=frozenset(run.saved), failures=run.failures)
+        self.heap, self.whole = heap, whole
         self.possible = run.plan.turned < 0
         self.lost = run.unknown_now
 
@@ -293,8 +294,7 @@ class _Reader:
             key: one for key, one in now.items() if key not in before or repr(one) != repr(before[key])
         }
         unsure, varies = frozenset(run.unplaced - written.keys()), run.drew > 0
-        acted, saves = self._acted(), frozenset(run.saved)
-        outcome = replace(outcome, state=written, actions=acted, unsure=unsure, varies=varies, saves=saves)
+        outcome = replace(outcome, state=written, actions=self._acted(), unsure=unsure, varies=varies)
         return _End(outcome, heap, run, whole=not run.missed), run
 
     def _written(self, run: ProgramRun) -> Mapping[str, Sketch]:
@@ -549,7 +549,8 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
             differing = _differing(known.state, outcome.state) | _differing(known.actions, outcome.actions)
             actions = alike(known.actions, outcome.actions)
             unsure, saves = known.unsure | outcome.unsure | differing, known.saves | outcome.saves
-            found[_told(known)] = replace(known, actions=actions, unsure=unsure, saves=saves)
+            kept = min(known, outcome, key=lambda one: one.failures)
+            found[_told(known)] = replace(kept, actions=actions, unsure=unsure, saves=saves)
     outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
     possible = [one for one in ends if one.possible]
     followed = all(one.whole for one in possible) and len(possible) < MOST_RUNS

@@ -165,6 +165,27 @@ def test_what_an_operand_decides_is_not_decided_again() -> None:
     assert whens == {"somebody": "found", "nobody": "not found"}
 
 
+def test_of_ways_with_one_response_the_one_on_which_nothing_fails_is_told() -> None:
+    """Also where the other one is followed first."""
+    source = """
+        from shop import rows, add
+
+        def is_there(name: str) -> bool:
+            try:
+                for row in rows():
+                    if row.name == name:
+                        return True
+            except Exception:
+                pass
+            return False
+
+        def tool(name: str) -> str:
+            return "there" if is_there(name) else "added"
+    """
+    whens = {one.value: one.when for one in reading(source, "tool", name="A").outcomes if one.possible}
+    assert whens["added"] == ()
+
+
 def test_what_a_closure_holds_is_what_it_is_given_to_hold() -> None:
     """Without that it is not known."""
     source = """
