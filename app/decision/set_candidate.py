@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from app.decision.golden_candidate import of_outcome
 from simulator.base.json_values import canonical, same
-from simulator.base.place_names import JsonDifference, differing, field_place, item_place
+from simulator.base.place_names import WHOLE, JsonDifference, differing, field_place, item_place
 from simulator.environment.call_effects import NO_EFFECTS
-from simulator.environment.drafts.blanks import WHOLE, blanks_of
+from simulator.environment.drafts.blanks import blanks_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.recordings.nearest_calls import nearest
 from simulator.environment.schema.schema_checks import check

@@ -560,7 +560,7 @@ def _calls(calls: Sequence[CallLine], number: int) -> None:
     for call in (calls[row] for row in picked.selection.rows if row < len(calls)):
         for title in _WHOLE:
             st.caption(title.capitalize())
-            st.code(getattr(call, title), language="json", wrap_lines=True)
+            st.code(literal(getattr(call, title)), language="json", wrap_lines=True)
 
 
 def _ways(

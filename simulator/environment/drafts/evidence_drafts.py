@@ -435,13 +435,16 @@ class Parts:
     def as_before(self) -> Try | None:
         """Return the answer to this very call from before later calls that may have written, with what they may have changed marked.
 
-        What the tool's code says stays; None where it says all.
+        What the tool's code says stays. None where it says all, and where code of a call since changes what this code reads.
         """
         found = self._before
         by_code = None if found is None else self.by_code()
         if found is None or (by_code is not None and not is_guess(by_code.blanks)):
             return None
         answer, since = found
+        codes = (self.call.codes.get(one.tool_name) for one in since)
+        if by_code is not None and any(one is not None and may_write(one) for one in codes):
+            return None
         before: Any = answer.response
         writers = sorted({one.tool_name for one in since})
         why = f"As before; {' and '.join(writers)} {'were' if writers[1:] else 'was'} called since"

@@ -509,7 +509,11 @@ class CallNumber(_Condition):
     def why(self, seen: Seen, number: int | None, *, negated: bool = False) -> Why:
         """Say which number it was."""
         n, this = self.n, self._this(seen, number) or 0
-        whose = {"rule": "", "tool": f" of {seen.call.tool_name}", "session": " of the session"}[self.counted]
+        whose = {
+            "rule": " that matches since the rule was added",
+            "tool": f" of {seen.call.tool_name}",
+            "session": " of the session",
+        }[self.counted]
         wanted = {
             "nth": f"call {n}",
             "first": f"one of the first {n}" if n > 1 else "the first",

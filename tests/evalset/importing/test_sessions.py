@@ -200,7 +200,7 @@ def test_a_chat_that_broke_off_is_cut_where_it_was_whole(tmp_path: Path) -> None
     for events, words in (
         ([asked], "final response"),
         ([], "user message"),
-        ([{"author": 7}], "event"),
+        ([{"author": 7, "content": None}], "event"),
     ):
         kept.path.write_text(json.dumps({**document, "events": events}))
         assert import_cases(kept.path).cases == ()
