@@ -46,6 +46,8 @@ _ACTIONS = {
     "transfer_to_agent": "Transfer to an agent (transfer_to_agent)",
 }
 _NAME = 40
+_COLUMNS = 2
+"""A table of more columns has no room beside the text: it stands below."""
 _EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", "PermissionError", "KeyError")
 
 
@@ -61,7 +63,9 @@ def _response_in_style(inputs: ToolInputs, *, tried: bool) -> None:
     kept = inputs.kept
     match inputs.style:
         case "Both":
-            with st.container(horizontal=True, gap="small", key="both_sides"):
+            is_wide = inputs.form.most_columns > _COLUMNS
+            key = "stacked_sides" if is_wide else "both_sides"
+            with st.container(horizontal=not is_wide, gap="small", key=key):
                 with st.container(key="side_text", gap="xsmall"):
                     _json(inputs, tried=tried)
                     _misfits(inputs)

@@ -14,7 +14,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.forms.common_panel import place
-from app.forms.field_group_widgets import ObjectField, UnionField
+from app.forms.field_group_widgets import ArrayField, NullableField, ObjectField, UnionField
 from app.forms.field_widgets import Field, FormInputs, InputPlace, problem_line
 from app.forms.form_reading import FieldProblem, FormReading, Path, way_in_words
 from app.forms.form_tree import parse_schema
@@ -111,6 +111,19 @@ def form_reading(kept: KeptInputs, field: Field, seed: Any, name: str = "") -> F
     return FormReading(value=None if value is ABSENT else value, problems=tuple(form.problems))
 
 
+def _most_columns(field: Field, value: JsonValue) -> int:
+    if isinstance(field, NullableField):
+        return _most_columns(field.inner, value)
+    if isinstance(field, ObjectField) and isinstance(value, dict):
+        inner = (_most_columns(member.field, value.get(member.name)) for member in field.members)
+        return max(inner, default=0)
+    item = field.item if isinstance(field, ArrayField) else None
+    if not isinstance(item, ObjectField) or item.others is None or not isinstance(value, list):
+        return 0
+    named = {name for row in value if isinstance(row, dict) for name in row}
+    return len(named.union(member.name for member in item.members))
+
+
 class SchemaForm:
     """One JSON value, edited in a form or as text; what was done in one is carried to the other.
 
@@ -201,6 +214,11 @@ class SchemaForm:
         field = self._field
         if isinstance(field, ObjectField) and not field.members and field.others is None:
             st.caption("No fields to fill in.")
+
+    @property
+    def most_columns(self) -> int:
+        """How many columns the widest table has."""
+        return _most_columns(self._field, self.reading().value)
 
     @property
     def is_being_added(self) -> bool:

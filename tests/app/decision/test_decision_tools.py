@@ -28,7 +28,7 @@ from simulator.scripts.script import ToolMove
 from simulator.session.attached_files import files_in
 from simulator.session.history import ToolOutput
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
-from tests.app.page_driver import HOSTILE
+from tests.app.page_driver import HOSTILE, block_key
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened
 
 
@@ -206,6 +206,12 @@ def payments(claim_id: str) -> list[dict]:  # type: ignore[type-arg] # as people
     return [{"date": row["date"], "amount": row["amount"]} for row in rows]
 
 
+def sides(page: Deciding) -> str:
+    """Return the key of the container of text and form."""
+    keys = [block_key(node) for node in page.tab._tree]
+    return next(str(key) for key in keys if str(key).endswith("_sides"))
+
+
 def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing says what it holds: an amount is a number, or says that it is kept as text, and a yes or no in the browser's language can be one."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
@@ -223,10 +229,13 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         assert "Kept as text" not in page.shown()
         page.type(f"json:{table}:1.date", "Nein").run().press(f"json:{table}:1.date:use_as_yes")
         page.press(f"json:{table}:1.date:use_as_text").press(f"json:{table}:1.date:use_as_yes")
-        page.type(f"{table}:column_", "fee").press(f"{table}:column_add")
+        is_beside = [sides(page.choose("style_", "Both"))]
+        page.choose("style_", "Form").type(f"{table}:column_", "fee").press(f"{table}:column_add")
         page.type(f"json:{table}:0:others:0.value", "1.200,00").run()
         assert "Kept as text" in page.shown()
         page.type(f"json:{table}:0:others:0.value", "5").type(f"json:{table}:1:others:0.value", "2,5")
+        is_beside.append(sides(page.choose("style_", "Both")))
+        assert is_beside == ["both_sides", "stacked_sides"]  # a third column has no room beside the text
         page.press("accept_")
         value = [
             {"date": "20.04.2026", "amount": 1200, "fee": 5},
