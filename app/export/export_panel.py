@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import streamlit as st
@@ -11,14 +11,14 @@ import streamlit as st
 from app.export.export_case import CallLine, Exportable, ExportForm, ExportResult, TraceForm, outline
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.field_widgets import problem_line
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.page_commands import Show
 from app.session.running_panel import waiting
-from evalset.files.eval_names import flaw_of_eval_id
+from evalset.files.eval_names import flaw_of_eval_id, usable_eval_id
 from evalset.measured import changed_words
 from simulator.base.frozen_value import Value
 from simulator.environment.drafts.blanks import Unsure
@@ -492,7 +492,9 @@ def _of_trace(
     with left:
         view = pane_head("Case", VIEWS, "export_view")
         with pane("export_case"):
-            _case(view, shown, "" if flaw_of_eval_id(chosen.eval_id) else shown.refused or "")
+            _case(view, shown)
+    if flaw_of_eval_id(chosen.eval_id):  # the case is shown, and nothing of it leaves under another id
+        shown = replace(shown, result=None, dataset=None)
     with right:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_export_ways"
@@ -502,9 +504,9 @@ def _of_trace(
             return _ways(kept, chosen, shown, may_write=may_write)
 
 
-def _case(view: str, shown: ExportView, refused: str) -> None:
+def _case(view: str, shown: ExportView) -> None:
     if shown.result is None:
-        problem("No case to show.", refused)
+        problem("No case to show.", shown.refused or "")
     elif view == "Case JSON":
         st.code(literal(shown.result.text), language="json", wrap_lines=True)
     else:
@@ -595,8 +597,7 @@ def _destination(kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may
     )
     st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
     with place():
-        if flaw := flaw_of_eval_id(chosen.eval_id):
-            problem_line(f"{flaw[:1].upper()}{flaw[1:]}. Enter another one.")
+        _flaw(kept, chosen.eval_id)
     if may_write:
         st.text_input(
             "Eval set file",
@@ -615,6 +616,20 @@ def _destination(kept: KeptInputs, chosen: ExportForm, shown: ExportView, *, may
             st.caption(
                 "Eval sets of the demo agents are stored in your data folder. Any other path works too."
             )
+
+
+def _flaw(kept: KeptInputs, eval_id: str) -> None:
+    """Say why an eval id cannot be used, and offer one that can."""
+    if flaw := flaw_of_eval_id(eval_id):
+        problem_line(f"{flaw[:1].upper()}{flaw[1:]}. Enter another one.")
+        usable = usable_eval_id(eval_id)
+        st.button(
+            f"Use {safe_label(usable)} instead",
+            key="export_usable_id",
+            type="tertiary",
+            on_click=kept.put,
+            args=("export_eval_id", usable),
+        )
 
 
 def _is_done(chosen: ExportForm, shown: ExportView) -> bool:

@@ -52,6 +52,7 @@ from app.session.page_commands import Show
 from app.session.running_panel import AT_ONCE_SECONDS
 from app.session.shell_texts import commands_of
 from evalset.errors import CaseTakenError
+from evalset.files.eval_names import usable_eval_id
 from simulator.agents import AgentSettingsError
 from simulator.base.secret_masking import error_words
 from simulator.session import SessionState, SimulationSession
@@ -278,13 +279,14 @@ def _built(
     live: LiveSession, view: SimulationView, chosen: ExportForm
 ) -> tuple[Exportable | None, str | None]:
     """Return the case, or why there is none; the last one that was built is at hand."""
-    about = (view.head, chosen.form, chosen.eval_id)
+    eval_id = usable_eval_id(chosen.eval_id)  # of one that cannot be used, the case is shown all the same
+    about = (view.head, chosen.form, eval_id)
     if live.built is not None and live.built[0] == about:
         return live.built[1], None
     try:
         with st.spinner("Building the case and checking it with ADK's loader"):
             facts = [fact for _, fact in live.simulation.journal.path(view.head)]
-            result = exportable(view.session, chosen.form, chosen.eval_id, facts, live.config)
+            result = exportable(view.session, chosen.form, eval_id, facts, live.config)
     except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for
         return None, str(error)
     live.built = (about, result)

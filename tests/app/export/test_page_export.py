@@ -297,12 +297,17 @@ def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path)
 
 
 def test_an_eval_id_that_cannot_be_used_is_named_below_its_field(tab: Tab) -> None:
-    """It is no flaw of the case, which is not shown until the id is another one."""
+    """It is no flaw of the case, which stays shown; an id that can be used is offered."""
     tab.fill("export_eval_id_export", "a:b").run()
+    assert "Turn 1" in tab.words
+    assert tab.app.button(key="export_write").disabled
     drawn = [(node.type, str(getattr(node, "value", ""))) for node in tab.nodes()]
     (place,) = [at for at, (kind, text) in enumerate(drawn) if "'a:b'" in text]
     before = [text for kind, text in drawn[:place] if kind == "text_input"]
     assert before[-1] == "a:b"
+    tab.click("export_usable_id")
+    assert tab.app.text_input(key="export_eval_id_export").value == "a_b"
+    assert not tab.app.button(key="export_write").disabled
 
 
 @pytest.mark.long
