@@ -30,7 +30,7 @@ from simulator.facts import TurnStarted
 from simulator.session.attached_files import message_of
 from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser, Undo
 from simulator.session.history import FinalResponse
-from simulator.session.model import SessionState
+from simulator.session.model import Seats, SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -197,12 +197,17 @@ def _after_failure(view: SimulationView, drafts: UnsentTexts, failed: FailedStep
     if last is None or last.stopped or last.error is None:
         return None
     with st.container(horizontal=True, gap="xsmall"):
-        asked = None if failed is None else _yourself(failed)
+        asked = None if failed is None else _yourself(failed, view.session.seats)
         seats_button(drafts)
+    if failed is not None and failed.seat == "tool":
+        st.caption(
+            "Nothing in the agent caught the exception. For an error that the agent sees, undo, and choose "
+            "504 Gateway Timeout in **Fail this call**."
+        )
     return asked
 
 
-def _yourself(failed: FailedStep) -> Steps | None:
+def _yourself(failed: FailedStep, seats: Seats) -> Steps | None:
     """Draw the way back before the answer that ended the turn."""
     clicked = st.button(
         "Undo and answer yourself",
@@ -215,7 +220,9 @@ def _yourself(failed: FailedStep) -> Steps | None:
         MoveHead(fact=failed.before),
         SetPlayer(seat=failed.seat, player="person", target=failed.target),
     )
-    return (back, seated) if clicked else None
+    player = (seats.of_tool if failed.seat == "tool" else seats.of_agent)(failed.target)
+    steps: Steps = (back,) if player == "person" else (back, seated)
+    return steps if clicked else None
 
 
 def _expected(schema: JsonObject) -> None:

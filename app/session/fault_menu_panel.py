@@ -14,22 +14,24 @@ from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_C
 from simulator.environment.injection.rules import InjectionRule
 
 USUAL = (
+    "http_504",
+    "http_408",
     "http_503",
     "http_500",
     "http_429",
     "http_404",
     "http_401",
-    "raise_timeout_error",
-    "hang_then_timeout",
-    "raise_connection_error",
     "empty_object",
     "null_result",
     "distort_truncate",
     "distort_wrong_type",
+    "raise_timeout_error",
+    "hang_then_timeout",
+    "raise_connection_error",
 )
 """The faults that are listed before anything is searched for."""
 
-MOST = 12
+MOST = 14
 
 
 def fitting(words: str, *, changes: bool) -> tuple[Fault, ...]:
@@ -90,12 +92,19 @@ def fault_menu(
             st.caption(f"Search to find {len(found) - MOST} more.")
 
 
+def _raises(rule: InjectionRule) -> bool:
+    """Return whether the agent sees no response, and its turn ends where nothing of it handles the exception."""
+    effect = rule.effect
+    return effect.kind == "raise" or (effect.kind == "hang" and effect.timeout_seconds is not None)
+
+
 def _choice(fault: Fault, key: str, on_pick: Callable[..., None], args: tuple[Any, ...]) -> None:
     rule = fault.rule("tool", fault.name)
     # A title of a fault that does nothing but delay tells how long.
     after = "" if rule.effect.kind == "delay" else latency_words(rule.latency_seconds, rule.latency)
+    ends = "ends the turn unless the agent catches it" if _raises(rule) else ""
     st.button(
-        safe_label(f"{fault.title}, {after}" if after else fault.title),
+        safe_label(", ".join(filter(None, (fault.title, after, ends)))),
         key=f"fail_with_{fault.name}_{key}",
         type="tertiary",
         help=safe_label(fault.description, 200),

@@ -265,6 +265,26 @@ def test_every_step_has_words(session: Simulation) -> None:
     assert all("find" in steps[kind] for kind in ("tool_answered", "seat_changed"))
 
 
+def test_what_ends_the_turn_says_so_and_names_the_way_back(session: Simulation) -> None:
+    """What the agent sees as a response comes first; a seat that is the person's already is not given again."""
+    (place,) = [index for index, entry in enumerate(session.session.history) if entry.type == "tool_output"]
+    tab = Tab(session.session.session_id).unfold(f"step_{place}").unfold(f"fail_step_{place}")
+    listed = tab.keys("fail_with_")
+    assert [key.partition(f"_step_{place}")[0] for key in listed][:2] == [
+        "fail_with_http_504",
+        "fail_with_http_408",
+    ]
+    raises = f"fail_with_raise_timeout_error_step_{place}"
+    assert "ends the turn" in tab.app.button(key=raises).label
+    assert not [key for key in listed[:6] if "ends the turn" in tab.app.button(key=key).label]
+    tab.click(raises)
+    assert "The turn ended with an error." in tab.words
+    assert "504 Gateway Timeout" in tab.words
+    tab.click("answer_yourself")
+    assert session.session.turns[-1].error is None
+    assert "seat_changed" not in [fact.kind for _, fact in session.journal.path()]
+
+
 @pytest.mark.parametrize("in_table", [False, True])
 def test_a_past_call_is_failed_in_its_place(
     session: Simulation, monkeypatch: pytest.MonkeyPatch, *, in_table: bool
