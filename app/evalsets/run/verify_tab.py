@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, cast, get_args
 
@@ -26,7 +26,7 @@ from app.evalsets.choices_panel import (
     unrecorded_choice,
 )
 from app.evalsets.open_sets import edited_sets
-from app.evalsets.run.last_results import keep_results, last_results, last_rows
+from app.evalsets.run.last_results import LastResult, keep_results, last_results, last_rows
 from app.evalsets.run.verify_jobs import (
     HINTS,
     KINDS,
@@ -81,14 +81,14 @@ from evalset.verify import (
 )
 from evalset.verify.proposed_tolerances import lacking, lacking_words
 from evalset.verify.report import junit, network_words
-from evalset.verify.results import VERDICTS, CaseStatus, Divergence, RunResult
+from evalset.verify.results import VERDICTS, CaseResult, CaseStatus, Divergence, RunResult
 from evalset.verify.verify_request import RESPONSE, TRAJECTORY
 
 if TYPE_CHECKING:
     from evalset.editing.case_edits import Edit
     from evalset.golden_trace.steps import Step
     from evalset.measured import Measured
-    from evalset.verify.results import CaseResult, RunResult, Verification
+    from evalset.verify.results import Verification
 
 
 COLUMNS = (1, 1.9)
@@ -131,6 +131,18 @@ class About(NamedTuple):
     run: RunResult
     measured: Measured | None
     alike: tuple[str, ...] = ()
+
+
+class _Shown(NamedTuple):
+    """The cases that are shown, what their run was measured on, and the newer results of those that were run again."""
+
+    cases: list[CaseResult]
+    measured: Measured | None
+    newer: Mapping[str, LastResult]
+
+    def measured_of(self, eval_id: str) -> Measured | None:
+        """Return what the result of a case was measured on."""
+        return self.newer[eval_id].measured if eval_id in self.newer else self.measured
 
 
 def verify_tab(
@@ -341,14 +353,15 @@ def _outcome(
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
     _sum(workspace, verification, job.ended_at, unsaved=unsaved)
-    _beside(workspace, verification, job)
-    found = _found(workspace, verification)
+    newer = _beside(workspace, verification, job)
+    found = _found(workspace, [_newest(case, newer) for case in verification.cases])
     if not found:
         st.caption("No matching cases.")
         return None
     rows, ids = case_rows(found, verification.runs), [case.eval_id for case in found]
     case_table(workspace, "verify_case", rows, ids, "Cases with verdicts and first divergences")
-    return _case(workspace, found, asked.agent, edit, verification.measured, unsaved=unsaved)
+    about = _Shown(found, verification.measured, newer)
+    return _case(workspace, about, asked.agent, edit, unsaved=unsaved)
 
 
 def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> OpenCase | None:
@@ -366,14 +379,29 @@ def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> OpenC
     return OpenCase(key=chosen) if chosen else None
 
 
-def _beside(workspace: Workspace, verification: Verification, job: Job[Verification]) -> None:
-    """Show how to verify in the same way elsewhere; name the cases that were run again by themselves, and went another way."""
+def _beside(
+    workspace: Workspace, verification: Verification, job: Job[Verification]
+) -> dict[str, LastResult]:
+    """Show how to verify in the same way elsewhere; name the cases that were run again by themselves, and went another way: return what came of these."""
     if isinstance(job, VerifyJob):
         commands_shown(job.asked, verification.cases)
     then = {case.eval_id: case.status for case in verification.cases}
-    for one in last_results(workspace, then):
-        if one.at > job.ended_at and one.status != then[one.eval_id]:
-            st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
+    newer = [
+        one
+        for one in last_results(workspace, then)
+        if one.at > job.ended_at and one.status != then[one.eval_id]
+    ]
+    for one in newer:
+        st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
+    return {one.eval_id: one for one in newer}
+
+
+def _newest(case: CaseResult, newer: Mapping[str, LastResult]) -> CaseResult:
+    """Return the result of a case, of its last run where that went another way; a kept run has the status alone."""
+    last = newer.get(case.eval_id)
+    if last is None:
+        return case
+    return last.case or CaseResult(eval_id=case.eval_id, status=last.status)
 
 
 def _renamed(workspace: Workspace, verification: Verification) -> bool:
@@ -391,10 +419,10 @@ def _renamed(workspace: Workspace, verification: Verification) -> bool:
         )
 
 
-def _found(workspace: Workspace, verification: Verification) -> list[CaseResult]:
+def _found(workspace: Workspace, cases: Sequence[CaseResult]) -> list[CaseResult]:
     """Draw the filter; return the cases that are like it."""
     words, verdict = find_bar(workspace, "verify", ("Find a case", "Part of the id"), "Verdict", MARKS)
-    return fitting(verification.cases, words, verdict)
+    return fitting(cases, words, verdict)
 
 
 def count_badges(counted: Callable[[CaseStatus], int], *, is_of_now: bool) -> None:
@@ -473,14 +501,14 @@ def _first_shown(workspace: Workspace, found: list[CaseResult], ids: list[str]) 
 
 def _case(
     workspace: Workspace,
-    found: list[CaseResult],
+    shown: _Shown,
     agent: str,
     edit: Callable[[GoldenEdit], Callable[[], Edit]],
-    measured: Measured | None,
     *,
     unsaved: bool,
 ) -> OpenAt | OpenCase | None:
     """Draw one case: of a new verification one that did not pass."""
+    found = shown.cases
     ids = [case.eval_id for case in found[:_MOST_CHOICES]]
     first = _first_shown(workspace, found, ids)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -499,7 +527,7 @@ def _case(
     opened = None
     if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:
-            about = About(agent or case.agent, case, run, measured, _alike(case, run, found))
+            about = About(agent or case.agent, case, run, shown.measured_of(chosen), _alike(case, run, found))
             opened = _diverged(workspace, about, edit, unsaved=unsaved)
         else:
             for sentence in run.edited:

@@ -631,6 +631,9 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
     assert badges(tab)[0].startswith("✓ passed, ")
     assert not tab.keys("divergence_")
     assert not tab.keys("case_save-first")
+    of_set = opened(path)
+    of_set.fill("verify_case_", "one").run()
+    assert (table(of_set)["one"], of_set.keys("divergence_")) == (("✓ passed", ""), [])
     tab.click("set_undo")  # the file has what was undone, so that what passed there says nothing of the page
     assert badges(tab)[0].endswith("out of date")
     assert tab.app.button(key=tab.key("case_verify-case")).disabled
