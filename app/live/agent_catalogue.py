@@ -65,14 +65,12 @@ def know_new_code(live: LiveSession) -> None:
         simulation.config = config
 
 
-def misfit_calls(live: LiveSession, history: Iterable[HistoryEntry]) -> tuple[str, ...]:
-    """Say which calls of a history do not fit the tools of the agent as its process has loaded it since, and why."""
+def misfit_calls(live: LiveSession, history: Iterable[HistoryEntry]) -> tuple[tuple[ToolCall, str], ...]:
+    """Return the calls of a history that do not fit the tools of the agent as its process has loaded it since, and say of each why."""
     if live.agent_now is None:
         return ()
     calls = (entry for entry in history if isinstance(entry, ToolCall))
-    return tuple(
-        f"turn {call.turn + 1}: {words}" for call in calls if (words := _misfit(live, live.agent_now, call))
-    )
+    return tuple((call, words) for call in calls if (words := _misfit(live, live.agent_now, call)))
 
 
 def _misfit(live: LiveSession, now: KnownAgent, call: ToolCall) -> str:

@@ -16,7 +16,7 @@ from app.decision.query_panel import query
 from app.decision.ready_answers import put_answer, sent_answer
 from app.decision.tool_answer import tool_inputs
 from app.forms.common_panel import problem
-from app.forms.safe_labels import literal
+from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue, has_new_code, know_new_code, misfit_calls, take_new_code
 from app.live.click_waits import KEEP_SECONDS, keep_facts, settle, what_waits_to_be_stored
 from app.live.lease_keeper import FOLLOWED, Followed
@@ -50,6 +50,7 @@ from app.session.page_commands import (
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
+from app.session.timeline_view import before
 from app.session.unopened_panel import elsewhere, unopened
 from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.secret_masking import error_words
@@ -188,8 +189,21 @@ def _new_code(live: LiveSession) -> None:
     if misfits := misfit_calls(live, live.simulation.view().session.history):
         from evalset.verify.results import VERDICTS  # noqa: PLC0415 - not before somebody has changed tools
 
-        words = VERDICTS["environment_changed"]
-        problem(f"{words}. Go back to before these calls, or change the tools back.", "\n".join(misfits))
+        migrates = ", migrate the saved case on the **Doctor** tab of its eval set" * (
+            script_play.golden_of(live) is not None
+        )
+        problem(
+            f"{VERDICTS['environment_changed']}. Go back to before these calls{migrates}, or change the tools back.",
+            "\n".join(f"turn {call.turn + 1}: {words}" for call, words in misfits),
+        )
+        first = misfits[0][0]
+        if not live.read_only and st.button(
+            f"Go back to before {safe_label(first.tool_name, 48)}",
+            key="before_misfit",
+            icon=":material/undo:",
+            help="The steps from this call on are kept as a branch.",
+        ):
+            _act(live, MoveHead(fact=before(first, live.simulation.journal)))
 
 
 def _script(live: LiveSession) -> None:
@@ -223,7 +237,7 @@ def _go_back(live: LiveSession) -> None:
     failing = page_state.get("fail_call")
     if failing is not None:
         page_state.put("fail_call", None)
-        before, fact, call_id, tool, fault = failing
+        asked, fact, call_id, tool, fault = failing
         found = live.simulation.journal.fact(int(fact))
         answered = found if isinstance(found, ToolAnswered) else None
         fail = FailCall(
@@ -232,7 +246,7 @@ def _go_back(live: LiveSession) -> None:
             outcome=answered.outcome if answered else None,
             effects=answered.effects if answered else NO_EFFECTS,
         )
-        _act(live, FailPastCall(before=int(before), call_id=call_id, fail=fail))
+        _act(live, FailPastCall(before=int(asked), call_id=call_id, fail=fail))
 
 
 def _begin_with_corrected(live: LiveSession, view: SimulationView) -> None:

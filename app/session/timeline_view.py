@@ -184,8 +184,11 @@ def would_answer(request: Request) -> str:
 
 def another_way_from(entry: HistoryEntry, journal: Journal) -> int:
     """Return the number of the fact after which another way begins at an entry: for a call with the call waiting, else before it."""
-    if entry.type == "tool_call":
-        return entry.fact
+    return entry.fact if entry.type == "tool_call" else before(entry, journal)
+
+
+def before(entry: HistoryEntry, journal: Journal) -> int:
+    """Return the number of the fact after which an entry is still to come."""
     # What ended a turn by itself was said before, by the answer that led there.
     said = (number for number, fact in journal.backwards(entry.fact) if not _follows_by_itself(fact))
     return journal.parent(next(said, entry.fact))
