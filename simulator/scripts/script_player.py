@@ -289,7 +289,7 @@ class ScriptPlay:
         begun = 0
         replaced = self.simulation.read(lambda engine: _given_before(engine.journal))
         for _, fact in self.simulation.read(lambda engine: engine.journal.path()):
-            if isinstance(fact, TurnStarted) and fact.provenance and fact.provenance.by == BY_SCRIPT:
+            if _begins(fact):
                 self._lines.begin(begun)
                 begun += 1
             self._lines.recall(replaced.get(_call_of(fact), fact))
@@ -519,6 +519,12 @@ class ScriptPlay:
         is_earlier = self.simulation.read(lambda engine: _comes_from(engine.journal, self._head))
         return WENT_BACK if is_earlier else MOVED
 
+    @property
+    def has_all_turns(self) -> bool:
+        """Whether all of its turns have ended on the branch where the session is, also where somebody answered in the place of a line."""
+        begun = self.simulation.read(lambda engine: sum(_begins(fact) for _, fact in engine.journal.path()))
+        return begun >= len(self.script.turns) and not self.simulation.session.is_running
+
     def _check_stopped(self) -> None:
         if self._ended.is_set():
             raise _Ends(stopped="You stopped the script.")
@@ -532,6 +538,12 @@ class ScriptPlay:
     def _tell(self, words: str) -> None:
         turns = len(self.script.turns)
         self._watch(ScriptStep(turn=min(self._turn + 1, turns), turns=turns, words=words))
+
+
+def _begins(fact: Fact) -> bool:
+    """Return whether the script begins a turn by a fact."""
+    by = fact.provenance.by if isinstance(fact, TurnStarted) and fact.provenance else ""
+    return by == BY_SCRIPT
 
 
 def _leads_to(journal: Journal, number: int) -> bool:

@@ -169,9 +169,14 @@ class ScriptAtWork:
 
     @property
     def progress(self) -> ScriptProgress:
-        """How far it is; one that came through is stopped where somebody has gone back since, as its lines may be needed again."""
-        now = self._progress
-        if now.played is None or not now.played.came_through or not (left := self._play.left()):
+        """How far it is; one that came through is stopped where somebody has gone back since and a turn is left, as its lines may be needed again."""
+        now, play = self._progress, self._play
+        if (
+            now.played is None
+            or not now.played.came_through
+            or not (left := play.left())
+            or play.has_all_turns
+        ):
             return now
         return now.model_copy(update={"played": now.played.model_copy(update={"stopped": left})})
 

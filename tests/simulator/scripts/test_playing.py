@@ -391,6 +391,13 @@ def test_after_a_correction_it_goes_on_with_the_lines_that_are_left() -> None:
         work = ScriptAtWork(simulation, read, resumes=True)
         assert ended(work).came_through
         assert results(simulation.session) == [3, 2], simulation.session.history
+        second = [number for number, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)][1]
+        simulation.move_head(simulation.journal.parent(second), wait=PATIENCE)
+        assert work.progress.played is not None
+        assert not work.progress.played.came_through
+        assert simulation.answer(simulation.pending[0], 4, wait=PATIENCE)
+        assert work.progress.played is not None
+        assert work.progress.played.came_through, "it was completed, and no turn is left"
 
 
 def test_a_call_left_open_in_the_end_waits_and_the_scripts_lines_answer_what_follows() -> None:
