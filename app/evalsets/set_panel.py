@@ -401,7 +401,8 @@ def _change(change: CaseChange, *, is_open: bool) -> None:
             if change.reviewed:
                 st.badge("also changes the review file", color="gray")
         shown = difference(*_trimmed(change.before, change.after))
-        st.code(literal(shown.text), language="diff", wrap_lines=True)
+        if shown.text:
+            st.code(literal(shown.text), language="diff", wrap_lines=True)
         if shown.is_cut:
             st.caption("Only the start of the difference is shown.")
 

@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, put, steps_of, turns_of
 from evalset.editing.set_work import EditedCase, SetWork, UnsavedCase
-from evalset.recorded.recording import lean
+from evalset.recorded.recording import lean, unsure_in
 from simulator.base.frozen_value import Value
 from simulator.base.place_names import ABSENT
+from simulator.environment.drafts.blanks import SURE
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]
 
@@ -94,6 +95,8 @@ _WORDS: Mapping[ChangeKind, tuple[str, ...]] = {"added": ("new case",), "removed
 
 def _differences(then: EditedCase, now: EditedCase) -> Iterator[str]:
     yield from differences(then.case, now.case)
+    if _unsure(then) != _unsure(now):
+        yield "blanks"
     if then.note != now.note:
         yield "note"
     if then.review != now.review:
@@ -101,12 +104,17 @@ def _differences(then: EditedCase, now: EditedCase) -> Iterator[str]:
 
 
 def _with_rest(held: EditedCase) -> str:
-    """Write a case with what people say of it."""
+    """Write a case with what people say of it, and what nobody has said."""
     found = {"note": lean(held.note), "review": lean(held.review)}
     rest = [
         f"{name} {json.dumps(said, indent=2, ensure_ascii=False)}" for name, said in found.items() if said
     ]
-    return "\n\n".join([text_of_case(held.case), *rest])
+    return "\n\n".join([text_of_case(held.case), *rest, *_unsure(held)])
+
+
+def _unsure(held: EditedCase) -> tuple[str, ...]:
+    unsure = unsure_in(held.recorded) if held.recorded is not None else SURE
+    return (*unsure.blanks, *unsure.uncertain)
 
 
 def differences(then: Case, now: Case) -> Iterator[str]:

@@ -21,6 +21,7 @@ from app.live.agent_catalogue import catalogue
 from app.server.owners import COOKIE
 from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
 from evalset.editing.opened_set import open_set
+from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import save
 from evalset.editing.sidecars import CaseReview, open_reviews, reviews_text
 from evalset.files.eval_names import reviews_path
@@ -142,6 +143,8 @@ def test_blanks_and_what_is_unknown_are_marked_where_the_case_is_shown(path: Pat
     assert "status" not in tab.literal.splitlines()
     work = edited_sets().of("local", path).work
     assert work.held("one").recorded.turns[0].calls[0].author.source == "edited"  # type: ignore[union-attr] # it is recorded
+    (change,) = changes(work).cases
+    assert (change.words, change.before.removeprefix(change.after).strip().endswith("at $.status")) == (("blanks",), True)  # fmt: skip
     tab.click("set_undo")
     assert "status" in tab.literal.splitlines()
     tab.click("edit_one_0_2").fill("form0:json:0.status_", "lost").click("part_accept")
