@@ -104,9 +104,11 @@ def _used(workspace: Workspace, choice: AdkEvalOptions, document: JsonObject) ->
     except (ValueError, OSError):  # the run says it
         return
     if used != document:
-        names = " and ".join(f"`{name}`" for name in criteria_in(used))
+        names = " and ".join(
+            f"`{name}`" for name in custom_metrics(used) if name not in custom_metrics(document)
+        )
         st.caption(
-            f"No criteria are set, and a case has recorded tolerances. A run uses {names} with these tolerances."
+            f"No criteria are saved, and a case has recorded tolerances. A run uses {names} with these tolerances."
         )
 
 

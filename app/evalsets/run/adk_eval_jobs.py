@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from app.evalsets.choices_panel import MODELS_FROM
 from app.evalsets.set_context import facts_of, history_of, place_of
 from app.evalsets.workspace import Workspace
@@ -16,12 +18,20 @@ from app.server.owners import LOCAL
 from evalset.adk_runs.eval_results import AdkCaseResult, CallMade, MetricResult, RunResults, Status
 from evalset.adk_runs.run_spec import EvalRunSpec
 from evalset.eval_config.config_checks import PlannedRun, Remedies, check, refusal
-from evalset.eval_config.config_edits import custom_metrics, option, starting_document
+from evalset.eval_config.config_edits import (
+    custom_metrics,
+    option,
+    starting_document,
+    value_at,
+    with_criterion,
+    with_value,
+)
 from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording_files import recording_of, sidecar_of
 from evalset.replay.model_choice import BY_HAND, ModelChoice, Models, Policy, model_choice
 from evalset.verify.cases_to_verify import read_recorded
+from evalset.verify.verify_request import RESPONSE, TRAJECTORY
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.base.frozen_value import Value
@@ -183,7 +193,7 @@ def spec_of(workspace: Workspace, choice: AdkEvalOptions, agents: AgentCatalogue
 
 
 def criteria_of(workspace: Workspace, choice: AdkEvalOptions) -> JsonObject:
-    """Return the criteria of a run; those that no file gives and nobody has changed heed the tolerances, as for `golden-trace eval`.
+    """Return the criteria of a run; those that no file gives heed the tolerances, as for `golden-trace eval`, where nobody changed how calls are compared.
 
     Raises:
         ValueError: The criteria are invalid, or the recording cannot be read.
@@ -192,14 +202,28 @@ def criteria_of(workspace: Workspace, choice: AdkEvalOptions) -> JsonObject:
     document = criteria.document
     if document is None:
         raise ValueError(f"The criteria are invalid: {criteria.flaw}")
-    if criteria.has_file or not choice.hermetic or document != starting_document():
+    unchanged = [each for each in (TRAJECTORY, RESPONSE) if _held(document, each) == _held(_STARTING, each)]
+    if criteria.has_file or not choice.hermetic or TRAJECTORY not in unchanged:
         return document
     recording = recording_of(eval_set)
     known = identity_of(recording.stat()) if recording.exists() else None
     made: JsonObject = json.loads(
         _usual(eval_set, recording, choice.cases or facts_of(eval_set).eval_ids, known)
     )
-    return made
+    for ours, theirs in zip(custom_metrics(made), (TRAJECTORY, RESPONSE), strict=False):
+        if theirs in unchanged:
+            document = with_criterion(with_criterion(document, theirs, None), ours, _held(made, ours))
+            metric = value_at(made, ("custom_metrics", ours))
+            document = with_value(document, ("custom_metrics", ours), metric)
+    return document
+
+
+_STARTING = starting_document()
+
+
+def _held(document: JsonObject, name: str) -> JsonValue:
+    held: JsonValue = value_at(document, ("criteria", name))
+    return held
 
 
 @lru_cache(maxsize=16)

@@ -20,6 +20,7 @@ from app.evalsets.run.adk_eval_jobs import (
     AdkEvalOptions,
     call_lines,
     case_rows,
+    criteria_of,
     fitting,
     metric_rows,
     rubric_rows,
@@ -39,7 +40,13 @@ from evalset.adk_runs.eval_results import (
     Status,
 )
 from evalset.eval_config.config_checks import check
-from evalset.eval_config.config_edits import criteria_in, custom_metrics, option, starting_document
+from evalset.eval_config.config_edits import (
+    criteria_in,
+    custom_metrics,
+    option,
+    starting_document,
+    with_threshold,
+)
 from evalset.kept_runs.run_files import run_files
 from evalset.recorded.recording import (
     Author,
@@ -404,6 +411,15 @@ def test_criteria_that_nobody_gave_heed_the_tolerances_as_the_command_does(eval_
     assert metrics(hermetic=False) == usual
     assert said not in tab.fill("adk_how", "real").run().words
     tab.fill("adk_how", "hermetic").run()
+    workspace.criteria.switch("safety_v1", on=True)
+    assert set(criteria_in(criteria_of(workspace, choice))) == {
+        "tolerant_trajectory",
+        "tolerant_response",
+        "safety_v1",
+    }
+    assert said in tab.run().words
+    workspace.criteria.take(with_threshold(starting_document(), "response_match_score", 0.5))
+    assert metrics() == {"tolerant_trajectory", "response_match_score"}
     workspace.criteria.switch("tool_trajectory_avg_score", on=False)
     assert metrics() == {"response_match_score"}
     assert said not in tab.run().words
