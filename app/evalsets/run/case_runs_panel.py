@@ -221,7 +221,8 @@ def _findings_shown(workspace: Workspace, shown: ShownCase, failed: LastResult |
     if not findings:
         return
     key = key_of(workspace, f"case_findings_{is_of_now}")
-    with st.expander(_counted(findings), key=key, type="compact", expanded=is_of_now):
+    place = st.container(key="case_findings")
+    with place.expander(_counted(findings), key=key, type="compact", expanded=is_of_now):
         for finding, words, _ in findings[:_MOST_FINDINGS]:
             st.text(literal(sentence(finding, words)))
         if len(findings) > _MOST_FINDINGS:
