@@ -15,7 +15,7 @@ from app.decision.decision_panel import decision_panel
 from app.decision.query_panel import query
 from app.decision.ready_answers import put_answer, sent_answer
 from app.decision.tool_answer import tool_inputs
-from app.forms.common_panel import problem
+from app.forms.common_panel import pane, problem
 from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue, has_new_code, know_new_code, misfit_calls, take_new_code
 from app.live.click_waits import KEEP_SECONDS, keep_facts, settle, what_waits_to_be_stored
@@ -48,6 +48,7 @@ from app.session.page_commands import (
     hand,
 )
 from app.session.refresh_panel import look_again
+from app.session.running_panel import running
 from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
 from app.session.timeline_view import before
@@ -281,6 +282,10 @@ def _branches(scene: SessionContext) -> None:
 
 def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query. Return what was decided."""
+    if script_play.plays_case(live):
+        with pane("decision"):
+            st.caption("Case running. You decide once it has played to here.")
+            return running(view, alone=True)
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
     golden = script_play.golden_of(live)
     if idle:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,6 +65,8 @@ from evalset.verify.results import (
     TextPiece,
     Verification,
 )
+from simulator.scripts import ScriptProgress
+from tests.app.desk_sessions import live_of
 from tests.app.evalsets.set_tabs import settled
 from tests.app.page_driver import Tab
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
@@ -158,6 +161,22 @@ def rows_choose(tab: Tab) -> None:
     assert tab.run().keys("divergence_")
 
 
+def decides_only_where_the_case_has_played_to(there: Tab) -> None:
+    """Check that nothing can be decided while the case plays by itself."""
+    assert "; note A" in there.literal
+    live = live_of(there.session_id)
+    work = live.script
+    assert work is not None
+    assert work.wait(lambda progress: bool(progress.asks), 60) or work.progress.is_over
+    assert "Case running" not in there.run().words
+    decided = [*there.keys("send_"), *there.keys("accept_")]
+    live.script = SimpleNamespace(progress=ScriptProgress(step=work.progress.step))  # type: ignore[assignment] # as far as it is drawn
+    assert "Case running" in there.run().words
+    assert decided
+    assert not set(decided) & {*there.keys("send_"), *there.keys("accept_")}
+    live.script = work
+
+
 @pytest.mark.long
 def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     """Two runs of each case: pass^2 is told, another tab shows the same, and the files to download are of it.
@@ -212,8 +231,7 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     assert list(shown.app.dataframe[0].value["result"]) == ["✗ failed", "✓ passed"]
     there = opened(path)
     there.click(there.key("divergence_open"))
-    assert there.session_id is not None
-    assert "; note A" in there.literal
+    decides_only_where_the_case_has_played_to(there)
     work = edited_sets().of(LOCAL, path).work
     work.apply(DeleteCase(case="one"))
     for action in ("repair", "open"):
