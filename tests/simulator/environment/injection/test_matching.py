@@ -303,12 +303,12 @@ def test_a_number_is_counted_as_it_says(which: str, n: int, fitting: set[int], c
     [
         (number("nth", 5, "tool"), 1, "call 4 of find, .* call 5", 1 / 2),
         (number("nth", 1, "tool"), 1, "call 4 of find, .* call 1", 1 / 4),
-        (number("nth", 7, "rule"), 1, "call 1, .* call 7", 1 / 7),
+        (number("nth", 7, "rule"), 1, "call 1 .*, wanted call 7", 1 / 7),
         (number("first", 1, "session"), 1, "call 10 .*session, .* the first", 1 / 10),
         (number("first", 2, "tool"), 1, "call 4 of find, .* the first 2", 1 / 3),
         (number("after", 4, "tool"), 1, "call 4 of find, .* after call 4", 1.0),
         (turned(number("nth", 4, "tool")), 1, "call 4 of find, .* any but call 4", 1.0),
-        (UNKNOWN, None, "call 0, .*call 2", 1 / 3),
+        (UNKNOWN, None, "call 0 .*, wanted call 2", 1 / 3),
     ],
 )
 def test_a_number_says_how_far_it_was(
