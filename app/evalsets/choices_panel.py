@@ -140,9 +140,11 @@ def agent_loaded(name: str) -> SimulatedAgentConfig | None:
 def _agents(workspace: Workspace, facts: SetFacts) -> tuple[tuple[str, ...], bool]:
     entries = [entry for entry in known_agents() if entry.state != "failed"]
     names, is_known = fitting_agents(entries, workspace.eval_set, facts.app_names)
-    if facts.problem or is_known or len(names) != 1 or agent_loaded(names[0]) is None:
+    own = [entry.name for entry in entries if entry.source != "demo"]
+    if facts.problem or is_known or len(own) != 1 or agent_loaded(own[0]) is None:
         return names, is_known
-    return names, called_tools(workspace.eval_set) <= declared_tools(names[0]).keys()
+    fits = called_tools(workspace.eval_set) <= declared_tools(own[0]).keys()
+    return tuple(sorted(names, key=lambda name: name not in own)), fits
 
 
 def agent_choice(workspace: Workspace, facts: SetFacts) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.evalsets.set_context import facts_of
 from app.evalsets.set_discovery import folders, found_sets
 from app.forms.safe_labels import safe_label
 from app.live.agent_catalogue import known_agents
@@ -215,6 +214,8 @@ def _agents() -> Iterator[Target]:
 
 
 def _cases() -> Iterator[Target]:
+    from app.evalsets.set_context import facts_of  # noqa: PLC0415 - it takes ADK along, for which no first page waits
+
     left, ends, owner = MOST_CASES, time.monotonic() + MOST_SECONDS, visitor().owner
     for listed in found_sets(folders(known_agents(), owner), owner):
         path = Path(listed.path)

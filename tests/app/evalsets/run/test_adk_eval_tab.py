@@ -254,13 +254,13 @@ def evaluated(command: list[str], *, log: Path, **_: Any) -> Any:
     return SimpleNamespace(wait=lambda _timeout=None: 0)
 
 
-@pytest.mark.parametrize("tool", ["add", "divide"])
+@pytest.mark.parametrize(("tool", "demos"), [("add", ["--no-demos"]), ("add", []), ("divide", [])])
 def test_the_only_agent_is_chosen_for_a_set_elsewhere_whose_tools_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, demos: list[str]
 ) -> None:
-    """One that lacks a tool of the set is not."""
+    """One that lacks a tool of the set is not; the demos count as nobody's."""
     write_tiny_agent(tmp_path / "agents")
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path / "agents"), *demos])
     catalogue().load("adder")
     path = write_tiny_eval_set(tmp_path / "sums.evalset.json")
     text = path.read_text().replace('"name": "add"', f'"name": "{tool}"')
