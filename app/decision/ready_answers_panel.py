@@ -127,7 +127,9 @@ def _chip(inputs: ToolInputs, candidate: Candidate, number: int, *, is_held: boo
             is_whole = candidate is inputs.candidates[0] or candidate is inputs.request.candidates[0]
             compared = None if is_whole else inputs.request.candidates[0].value
             st.text(literal(preview(candidate, compared)), wrap=False)
-            st.text(literal(_source(candidate)), wrap=is_held)
+            st.text(
+                literal(_source(candidate)), wrap=is_held and not is_whole
+            )  # that of the draft stands below
             st.button(
                 "Use",
                 key=kept.key(f"give_{label}"),
