@@ -94,7 +94,8 @@ def _exported(given: argparse.Namespace) -> Exported:
     from evalset.recorded.recording import unsure_in  # noqa: PLC0415 - as above
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_recorded_set  # noqa: PLC0415 - as above
-    from simulator.agents import absolute_agent  # noqa: PLC0415 - as above
+    from simulator.agents import UnknownAgentError, absolute_agent  # noqa: PLC0415 - as above
+    from simulator.agents.named_agent import require_agent  # noqa: PLC0415 - as above
 
     environment = given.environment or recording_of(given.set)
     cases, recorded = read_recorded_set(given.set, environment)
@@ -103,6 +104,11 @@ def _exported(given: argparse.Namespace) -> Exported:
         raise UsageError(f"--case: {no_case(given.set, unknown[0], names)}")
     if given.environment is not None and not given.environment.is_file():
         raise UsageError(f"--environment: no such file: {given.environment}")
+    if given.agent:
+        try:
+            require_agent(given.agent)
+        except UnknownAgentError as error:
+            raise UsageError(f"--agent: {error}") from error
     chosen = [case for case in cases if not given.case or case.eval_id in given.case]
     exported = export_cases(
         chosen,

@@ -258,6 +258,10 @@ def test_reviews_come_along_with_each_set_of_an_archive(here: Path, ends: Ends) 
         (["--form", "scenarios"], "scenario"),
         (["--form", "pytest", "--environment", "none.json"], "--environment: .*none.json"),
         (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: .*none"),
+        (
+            ["--form", "pytest", "--agent", "order_dsk"],
+            "--agent: agent 'order_dsk' not found: .*did you mean order_desk",
+        ),
     ],
 )
 def test_what_cannot_be_exported_says_why(here: Path, arguments: list[str], says: str, ends: Ends) -> None:
