@@ -20,11 +20,11 @@ from pydantic_core import from_json
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import file_digest, source_digest, source_of
+from simulator.base.adk_names import camel
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
-from simulator.base.json_places import JsonPlaces
+from simulator.base.json_text import JsonPlaces
 from simulator.base.json_values import digest
-from simulator.base.name_casing import camel
 
 FileKind: TypeAlias = Literal["set", "recording"]
 

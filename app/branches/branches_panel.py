@@ -22,7 +22,7 @@ from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.timeline_view import blocks, counted_steps, is_underway, status, step, tool_names
-from simulator.base.place_names import ABSENT
+from simulator.base.json_paths import ABSENT
 from simulator.branches.branch_comparison import (
     ComparedRow,
     compared,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from pydantic import JsonValue
 
 from app.decision.golden_candidate import of_outcome
+from simulator.base.json_paths import WHOLE, JsonDifference, differing, field_place, item_place
 from simulator.base.json_values import canonical, same
-from simulator.base.place_names import WHOLE, JsonDifference, differing, field_place, item_place
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.drafts.blanks import blanks_of
 from simulator.environment.drafts.candidates import Candidate

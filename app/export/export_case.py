@@ -22,10 +22,10 @@ from evalset.datasets.agent_projects import project_of
 from evalset.datasets.dataset_fields import ENDING
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.user_files import write_whole
 from simulator.environment.conventions.tool_roles import UNSURE, role_of
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact

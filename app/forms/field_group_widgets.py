@@ -28,7 +28,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import TypedJsonError, parse_object
 from app.forms.value_shapes import name_problem
 from app.forms.widget_store import KeptInputs, UntouchedInputs, slug
-from simulator.base.place_names import ABSENT
+from simulator.base.json_paths import ABSENT
 
 _MOST_NAMED = 40
 """So many further fields have a row each; more are JSON."""

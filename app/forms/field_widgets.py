@@ -49,8 +49,8 @@ from app.forms.typed_json import (
     write_json,
 )
 from app.forms.widget_store import KeptInputs
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import same
-from simulator.base.place_names import ABSENT
 
 LONG = 60
 """A longer text gets an input of several lines."""

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from simulator.base import json_paths
 from simulator.base.frozen_value import Value
-from simulator.environment.expressions import json_paths
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -15,7 +15,7 @@ from app.forms.form_reading import FieldProblem, way_in_words
 from app.forms.record_tables import Record, RecordColumn, cell_of, cell_problems, columns_of, edited_rows
 from app.forms.safe_labels import literal
 from app.forms.widget_store import KeptInputs, slug
-from simulator.base.place_names import ABSENT
+from simulator.base.json_paths import ABSENT
 
 _LOW = 8
 """So many rows are shown at once; a table of more scrolls."""

@@ -11,7 +11,7 @@ from app.forms.form_reading import FieldProblem
 from app.forms.typed_in_language import LARGEST_WHOLE, read_number
 from app.forms.typed_json import write_any
 from app.forms.value_shapes import is_plain, kind_of
-from simulator.base.place_names import ABSENT
+from simulator.base.json_paths import ABSENT
 
 Record: TypeAlias = dict[str, JsonValue]
 Place: TypeAlias = tuple[str, ...]

@@ -22,8 +22,8 @@ from app.forms.safe_labels import Badge, literal
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
 from app.forms.value_shapes import FIRST_VALUES, Way, name_problem
 from app.forms.widget_store import KeptInputs, UntouchedInputs, slug
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import ABSENT
 from simulator.environment.schema.schema_checks import Problem, check
 
 _OTHERS = "first fix the fields that are marked in the form"

@@ -22,8 +22,8 @@ import streamlit as st
 from pydantic import JsonValue
 from typing_extensions import override
 
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import digest
-from simulator.base.place_names import ABSENT
 
 DraftStore: TypeAlias = MutableMapping[str, str]
 """The unsent texts of one session, by the owner of the inputs; shared by all its tabs."""

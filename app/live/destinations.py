@@ -20,10 +20,16 @@ from evalset.files.eval_names import EVAL_SET_ENDINGS
 from evalset.files.file_kinds import holds_cases, importable_kind
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import demo_sets_folder
-from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
-from simulator.base.user_data import data_folder, made_folder
+from simulator.base.user_files import (
+    LockTimeoutError,
+    data_folder,
+    lock_path,
+    made_folder,
+    system_lock,
+    write_whole,
+)
 
 CASES_ENDINGS = (*EVAL_SET_ENDINGS, ENDING)
 """What the names of new eval sets and datasets end with."""

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import JsonValue
 
 from app.session.past_calls import PastCall
+from simulator.base.json_paths import PathError, field_place, parse
 from simulator.base.json_values import JsonObject
-from simulator.base.place_names import field_place
-from simulator.environment.expressions.json_paths import PathError, parse
 from simulator.environment.injection.rules import EVERY_TOOL
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 from simulator.seats.requests import ToolDeclaration

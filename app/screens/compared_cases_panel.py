@@ -16,7 +16,7 @@ from app.session.timeline_view import blocks, tool_names
 from evalset.editing.case_history import case_history, tells_agents
 from evalset.editing.case_parts import Case, field
 from evalset.editing.set_work import EditedCase
-from simulator.base.place_names import differing
+from simulator.base.json_paths import differing
 from simulator.branches.branch_comparison import ComparedRow, compared
 
 _MOST_CHOICES = 1_000

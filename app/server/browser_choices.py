@@ -12,9 +12,15 @@ import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
 from app.server.owners import COOKIE, is_browser_id
-from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.base.json_values import digest
-from simulator.base.user_data import data_folder, made_folder
+from simulator.base.user_files import (
+    LockTimeoutError,
+    data_folder,
+    lock_path,
+    made_folder,
+    system_lock,
+    write_whole,
+)
 
 Choice: TypeAlias = Literal["reviewers", "response_styles"]
 """What is remembered, by the name of its file: who reviews, and how responses are written."""

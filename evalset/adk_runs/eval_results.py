@@ -14,10 +14,10 @@ from xml.etree import ElementTree as ET
 
 from pydantic import Field
 
+from simulator.base.adk_names import snake
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
-from simulator.base.name_casing import snake
 from simulator.base.validation_words import InputError
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]

@@ -23,8 +23,8 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output
-from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
+from simulator.base.user_files import write_whole
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase

@@ -14,9 +14,9 @@ from evalset.doctor.findings import Notes, listed
 from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, RenameMember, Replace, short
 from evalset.files.refusals import Refused
 from evalset.recorded.known_agents import KnownAgent
-from simulator.base.json_places import JsonPath
+from simulator.base.adk_names import camel
+from simulator.base.json_text import JsonPath
 from simulator.base.json_values import same
-from simulator.base.name_casing import camel
 from simulator.environment.declared_tools import adk_refused
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.

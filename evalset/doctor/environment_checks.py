@@ -43,8 +43,8 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, environment_of, parsed
 from evalset.recorded.tolerances import Tolerance, tolerated
+from simulator.base.json_paths import ABSENT, differing
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
-from simulator.base.place_names import ABSENT, differing
 from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape

@@ -36,7 +36,7 @@ from evalset.recorded.recording_files import (
     read_environment,
     recording_of,
 )
-from simulator.base.garbage_pauses import holding_large
+from simulator.base.json_text import holding_large
 
 _EACH = 100
 """After so many cases it is said how far an examination is, and looked whether it is stopped."""

@@ -13,8 +13,7 @@ from pydantic_core import from_json
 from evalset.doctor.findings import Notes
 from evalset.files.byte_edits import Doubled, RemoveEarlier
 from evalset.files.set_outline import BOM
-from simulator.base.garbage_pauses import reading_large
-from simulator.base.json_places import JsonPath, JsonPlaces
+from simulator.base.json_text import JsonPath, JsonPlaces, reading_large
 
 LARGE = 20 << 20
 """From so many bytes on ADK's own writers take seconds for each case."""

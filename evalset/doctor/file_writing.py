@@ -20,9 +20,9 @@ from evalset.recorded.recording_files import (
     recording_of,
     sidecar_of,
 )
-from simulator.base import atomic_files
-from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_locks, write_whole
+from simulator.base import user_files
 from simulator.base.documents import open_file
+from simulator.base.user_files import LockTimeoutError, lock_path, sync_folder, system_locks, write_whole
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -148,7 +148,7 @@ def keep_copy(target: Path, text: bytes) -> Path:
     Raises:
         OSError: The disk or the folder refused; no copy is left.
     """
-    return atomic_files.keep_copy(lambda number: target.with_name(f"{target.name}.{number}.bak"), text)
+    return user_files.keep_copy(lambda number: target.with_name(f"{target.name}.{number}.bak"), text)
 
 
 # Finds the files that a person means by paths, and reads them.

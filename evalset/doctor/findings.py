@@ -9,8 +9,8 @@ from pathlib import Path
 
 from evalset.doctor.model import CODES, Finding, Severity
 from evalset.files.byte_edits import Edit
-from simulator.base.json_places import JsonPath, JsonPlaces
-from simulator.base.place_names import path_place
+from simulator.base.json_paths import path_place
+from simulator.base.json_text import JsonPath, JsonPlaces
 
 
 def listed(names: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.files.byte_edits import Edit, JsonNode, RenameMember, apply
 from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.recorded.known_agents import KnownAgent, KnownAgents
-from simulator.base.json_places import JsonPlaces
+from simulator.base.json_text import JsonPlaces
 
 _ROUNDS = 50
 

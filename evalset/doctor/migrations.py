@@ -26,7 +26,7 @@ from evalset.recorded.agent_renaming import keys_of, places_of
 from evalset.recorded.golden_digests import DIGESTED, digests_of, value_digest
 from evalset.recorded.known_agents import KnownAgent, KnownAgents
 from evalset.recorded.tolerances import EVERY_TOOL
-from simulator.base.json_places import JsonPlaces
+from simulator.base.json_text import JsonPlaces
 
 _TRANSFER = "transfer_to_agent"
 

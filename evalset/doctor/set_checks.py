@@ -36,7 +36,7 @@ from evalset.files.refusals import refused_value
 from evalset.importing.import_files import trial_import
 from evalset.recorded.recording import FORMAT
 from evalset.recorded.recording_files import KEY as RECORDING
-from simulator.base.name_casing import camel
+from simulator.base.adk_names import camel
 
 _TOP = tuple(EvalSet.model_fields)
 _UNFIT_IN_EVAL_ID = re.compile(r"[:,/\\\x00-\x1f\x7f\s]+")

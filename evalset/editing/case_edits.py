@@ -29,8 +29,8 @@ from evalset.editing.case_parts import (
 from evalset.editing.sidecars import NO_REVIEW, CaseReview
 from evalset.recorded.recording import CaseNote, RecordedCase
 from simulator.base.frozen_value import Value
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import Json, JsonObject, copied
-from simulator.base.place_names import ABSENT
 
 
 class _OfCase(Value):

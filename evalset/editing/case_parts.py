@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from evalset.files.set_outline import Style
-from simulator.base.json_places import JsonPath, JsonPlaces
+from simulator.base.adk_names import camel
+from simulator.base.json_paths import ABSENT
+from simulator.base.json_text import JsonPath, JsonPlaces
 from simulator.base.json_values import copied
-from simulator.base.name_casing import camel
-from simulator.base.place_names import ABSENT
 
 Case: TypeAlias = dict[str, Any]
 """An eval case as its file says it, in the order of its keys."""

@@ -26,9 +26,9 @@ from evalset.editing.case_parts import (
 from evalset.editing.sidecars import CaseComment, CaseReview, call_of, step_of, turn_of
 from evalset.recorded.golden_digests import changed_turn
 from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from simulator.base.adk_names import lasting
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject, copied
-from simulator.base.place_names import ABSENT
-from simulator.base.state_scopes import lasting
 from simulator.environment.drafts.blanks import Unsure, still_blank
 from simulator.facts import Deferred, Returned
 

@@ -31,8 +31,8 @@ from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.recorded.golden_digests import Edit, edits_since, golden_of, value_digest
 from evalset.recorded.recorder import record, recorded_for
 from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase, end_state
-from simulator.base.place_names import ABSENT
-from simulator.base.state_scopes import lasting
+from simulator.base.adk_names import lasting
+from simulator.base.json_paths import ABSENT
 from simulator.base.validation_words import check_kind, near
 
 if TYPE_CHECKING:

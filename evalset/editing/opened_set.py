@@ -19,7 +19,7 @@ from evalset.files.case_text import convert_old_form, set_json
 from evalset.files.json_streams import JsonStream, Span
 from evalset.files.set_outline import CASES, SET_ID, Identity, Layout, identity_of, outline_of
 from simulator.base.documents import open_file
-from simulator.base.garbage_pauses import collecting_seldom
+from simulator.base.json_text import collecting_seldom
 
 _ATTEMPTS = 5
 _HALF = rb"\ud"

@@ -10,7 +10,7 @@ from evalset.editing.case_parts import Case, CaseStep, at, field, is_same, put, 
 from evalset.editing.set_work import EditedCase, SetWork, UnsavedCase
 from evalset.recorded.recording import lean, unsure_in
 from simulator.base.frozen_value import Value
-from simulator.base.place_names import ABSENT
+from simulator.base.json_paths import ABSENT
 from simulator.environment.drafts.blanks import SURE
 
 ChangeKind: TypeAlias = Literal["added", "removed", "changed"]

@@ -33,7 +33,9 @@ from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
 from evalset.files.set_outline import Identity, identity_of
 from evalset.recorded.recording import CaseNote, RecordedCase
 from evalset.recorded.recording_files import RecordedEnvironmentError, put_all
-from simulator.base.atomic_files import (
+from simulator.base.documents import first_twice, read_file
+from simulator.base.frozen_value import Value
+from simulator.base.user_files import (
     Lock,
     LockTimeoutError,
     Replace,
@@ -42,8 +44,6 @@ from simulator.base.atomic_files import (
     system_lock,
     write_whole,
 )
-from simulator.base.documents import first_twice, read_file
-from simulator.base.frozen_value import Value
 
 _PATIENCE_SECONDS = 30.0
 

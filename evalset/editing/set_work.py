@@ -41,8 +41,8 @@ from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
 from evalset.editing.sidecars import NO_REVIEW, CaseReview, RecordingSidecar, ReviewSidecar, open_reviews
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.recorded.recording import CaseNote, RecordedCase
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import copied
-from simulator.base.place_names import ABSENT
 
 NO_NOTE = CaseNote()
 

@@ -35,10 +35,10 @@ from evalset.recorded.recording_files import (
     read_environment,
     sidecar_of,
 )
-from simulator.base.atomic_files import lock_path, system_lock, write_whole
 from simulator.base.documents import open_archive, read_file, unpacked
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError
+from simulator.base.user_files import lock_path, system_lock, write_whole
 from simulator.base.validation_words import first_of, validated
 
 _LARGE = 4 << 20

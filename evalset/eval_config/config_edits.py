@@ -17,11 +17,11 @@ from typing import Any
 from pydantic import JsonValue
 
 from evalset.eval_config.adk_criteria import criterion_named
-from simulator.base.atomic_files import LockTimeoutError, lock_path, sync_folder, system_lock, write_whole
+from simulator.base.adk_names import camel
 from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import JsonObject, copied
-from simulator.base.name_casing import camel
+from simulator.base.user_files import LockTimeoutError, lock_path, sync_folder, system_lock, write_whole
 from simulator.base.validation_words import InputError
 
 _THRESHOLD = "threshold"

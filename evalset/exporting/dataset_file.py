@@ -35,8 +35,8 @@ from evalset.recorded.recorded_turns import answers_given, data_text, ended_data
 from evalset.recorded.recording import CaseNote, RecordedCase, RecordedTurn, end_state
 from evalset.recorded.stored_answers import NO_NOTES
 from evalset.recorded.tolerances import Tolerance
+from simulator.base import json_paths
 from simulator.base.json_values import JsonObject, copied, same
-from simulator.environment.expressions import json_paths
 from simulator.runtime.adk.adk_private import all_below, is_steering
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.turns.waiting_request import describe_tool

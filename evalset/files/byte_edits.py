@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from simulator.base.json_places import JsonPath, JsonPlaces, Member
-from simulator.base.name_casing import camel
+from simulator.base.adk_names import camel
+from simulator.base.json_text import JsonPath, JsonPlaces, Member
 
 
 class JsonNode(NamedTuple):

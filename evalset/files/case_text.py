@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalset.errors import EvalSetError, ReadBackError
 from evalset.files.eval_names import base_name, snake_case
 from evalset.files.set_outline import Style
-from simulator.base import atomic_files
+from simulator.base import user_files
 from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import read_json
 from simulator.base.validation_words import check_kind, is_long, validated
@@ -242,6 +242,6 @@ def keep_copy(path: Path, text: bytes) -> Path:
     Raises:
         OSError: The disk or the folder refused; no copy is left.
     """
-    return atomic_files.keep_copy(
+    return user_files.keep_copy(
         lambda number: path.with_name(f"{base_name(path)}.legacy-{number}.json"), text
     )

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from simulator.base.adk_names import snake
 from simulator.base.json_values import digest
-from simulator.base.name_casing import snake
 from simulator.base.validation_words import near
 
 NAMELESS = "agent"
@@ -30,7 +30,7 @@ _UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
 def snake_case(name: str) -> str:
     """Write a name in lower-case ASCII words: `HTTPAgent` is `http_agent`, `Käse Fuß` is `kase_fuss`.
 
-    Names of fields are spelled by `simulator.base.name_casing`.
+    Names of fields are spelled by `simulator.base.adk_names`.
     """
     ascii_name = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     words = _NO_WORD.sub("_", _WORD_STARTS.sub("_", ascii_name)).strip("_").lower()

@@ -1,6 +1,6 @@
 """Reads a JSON file from front to back through a window, so that a file of any length takes little memory.
 
-`JsonStream` gives values one by one; a `Spool` keeps texts on the disk until they are written. In a text that is held, `simulator.base.json_places` finds single
+`JsonStream` gives values one by one; a `Spool` keeps texts on the disk until they are written. In a text that is held, `simulator.base.json_text` finds single
 places without reading what lies between.
 """
 

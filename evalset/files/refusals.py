@@ -32,10 +32,9 @@ from evalset.files.byte_edits import (
     apply,
     short,
 )
-from simulator.base.json_places import JsonPath, JsonPlaces
-from simulator.base.json_text import JsonTextError, read_json
-from simulator.base.name_casing import camel, snake
-from simulator.base.place_names import path_place
+from simulator.base.adk_names import camel, snake
+from simulator.base.json_paths import path_place
+from simulator.base.json_text import JsonPath, JsonPlaces, JsonTextError, read_json
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import is_long, validated
 

@@ -5,7 +5,7 @@ ids alone. A large file is read in parts, so that not all of its text is held; a
 to a large one reads all of it.
 
 `find_layout` works on bytes that are known to be valid JSON. Nothing outside of the insertion is ever touched, and only the end of the text is read: JSON strings hold
-no bare quote, so its tokens can be told apart from behind as well. Places that are asked for by their path are found from the front, by `simulator.base.json_places`.
+no bare quote, so its tokens can be told apart from behind as well. Places that are asked for by their path are found from the front, by `simulator.base.json_text`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_sch
 from evalset.errors import EvalSetError
 from evalset.files.json_streams import JsonStream, NotUtf8Error
 from simulator.base.frozen_value import Value
-from simulator.base.json_places import Span
-from simulator.base.json_text import JsonTextError
+from simulator.base.json_text import JsonTextError, Span
 
 BOM = b"\xef\xbb\xbf"
 CASES = "eval_cases"

@@ -34,18 +34,18 @@ from evalset.files.set_outline import (
     outline_in_parts,
     outline_of,
 )
-from simulator.base.atomic_files import (
+from simulator.base.documents import open_file
+from simulator.base.frozen_value import Value
+from simulator.base.user_files import (
     Lock,
     LockTimeoutError,
     Replace,
     chunks,
     lock_path,
+    made_folder,
     system_lock,
     write_whole,
 )
-from simulator.base.documents import open_file
-from simulator.base.frozen_value import Value
-from simulator.base.user_data import made_folder
 from simulator.base.validation_words import check_kind
 
 

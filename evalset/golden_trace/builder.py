@@ -24,8 +24,8 @@ from pydantic import ValidationError
 from evalset.errors import GoldenTraceError
 from evalset.files.eval_names import eval_id_for, flaw_of_eval_id
 from evalset.golden_trace.golden_steps import spoken, without_confirmations
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import canonical, copied
-from simulator.base.state_scopes import lasting
 from simulator.base.validation_words import check_kind
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,

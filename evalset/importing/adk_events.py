@@ -18,8 +18,8 @@ from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import BY_IMPORT
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, NotJsonError, copied
-from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import steers
 from simulator.facts import (
     AgentSelected,

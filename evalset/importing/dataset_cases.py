@@ -43,8 +43,8 @@ from evalset.importing.adk_events import AdkSession, case_of_session
 from evalset.importing.gathered import FoundCase, ImportProblemError
 from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import RecordedCase, without_end
+from simulator.base.adk_names import snake
 from simulator.base.json_values import JsonObject
-from simulator.base.name_casing import snake
 from simulator.base.validation_words import is_long, validated
 from simulator.session.adk_event_fields import USER_AUTHOR, content_text, parts_of
 from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT

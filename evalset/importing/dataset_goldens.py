@@ -14,9 +14,9 @@ from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import ImportProblemError
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from simulator.base.adk_names import snake
 from simulator.base.documents import LIMITS, read_file
 from simulator.base.json_text import JsonTextError, read_json
-from simulator.base.name_casing import snake
 
 
 class DatasetGoldens(NamedTuple):

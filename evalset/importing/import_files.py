@@ -40,11 +40,9 @@ from evalset.recorded.recording import FORMAT as SIDECAR
 from evalset.recorded.recording import CaseNote, RecordedCase
 from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.stored_answers import Stored, stored_recordings
+from simulator.base.adk_names import OF_APP, OF_USER, snake
 from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
-from simulator.base.garbage_pauses import collecting_seldom
-from simulator.base.json_text import JsonTextError, read_json
-from simulator.base.name_casing import snake
-from simulator.base.state_scopes import OF_APP, OF_USER
+from simulator.base.json_text import JsonTextError, collecting_seldom, read_json
 from simulator.base.validation_words import validated
 from simulator.environment.recordings.recorded_calls import (
     JOURNAL_FORMAT,

@@ -25,8 +25,8 @@ from evalset.recorded.recording import (
     RecordedTurn,
     without_end,
 )
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
-from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import steers
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import Returned

@@ -28,9 +28,8 @@ from evalset.measured import Measured
 from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
 from evalset.verify.results import CaseResult, Divergence, Verification
-from simulator.base.atomic_files import write_whole
 from simulator.base.documents import read_file
-from simulator.base.user_data import made_folder
+from simulator.base.user_files import made_folder, write_whole
 from simulator.base.validation_words import validated
 
 if TYPE_CHECKING:

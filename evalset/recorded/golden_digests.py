@@ -27,8 +27,8 @@ from evalset.recorded.recording import (
     lean,
     without_golden,
 )
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, canonical, digest
-from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.codec import jsonable
 
 _NOT_REPLAYED = frozenset({"author", "latency_ms", "declared"})

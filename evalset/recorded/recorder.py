@@ -29,8 +29,8 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import put_cases, sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, copied
-from simulator.base.state_scopes import lasting
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
     AgentRan,

@@ -26,10 +26,10 @@ from evalset.files.file_kinds import check_format
 from evalset.files.json_streams import NotUtf8Error, contains, head_of
 from evalset.files.set_outline import Identity, Style, identity_of
 from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
-from simulator.base.atomic_files import lock_path, sync_folder, system_lock, temporary_path, write_whole
 from simulator.base.documents import LIMITS, open_archive, open_file, read_file, unpacked
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import MOST_VALUES, JsonSizeError, JsonTextError, check_values, read_json
+from simulator.base.user_files import lock_path, sync_folder, system_lock, temporary_path, write_whole
 from simulator.base.validation_words import InputError, validated
 
 _PATIENCE_SECONDS = 60.0

@@ -14,11 +14,10 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from evalset.recorded.pairing import paired
-from simulator.base.frozen_value import Value
+from simulator.base import json_paths
+from simulator.base.frozen_value import Number, Value
 from simulator.base.json_values import Json, JsonObject, same
-from simulator.base.pattern_search import Searcher, SearchError
-from simulator.environment.environment_value import Number
-from simulator.environment.expressions import json_paths
+from simulator.base.work_limit import Searcher, SearchError
 from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches, ValuePath, compiled_pattern
 
 EVERY_TOOL = "*"

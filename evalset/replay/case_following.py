@@ -30,8 +30,8 @@ from evalset.recorded.recording import (
     is_imported,
 )
 from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.base.state_scopes import lasting
 from simulator.environment.declared_tools import adk_refused
 from simulator.environment.recordings.nearest_calls import Cursor, Near, nearest
 from simulator.environment.recordings.recorded_calls import ObservedCall

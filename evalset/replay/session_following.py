@@ -27,8 +27,8 @@ from evalset.replay.case_following import (
     nearest_words,
     written_call,
 )
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, same
-from simulator.base.state_scopes import lasting
 from simulator.environment.recordings.nearest_calls import Cursor, turn_of
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.session.adk_event_fields import (

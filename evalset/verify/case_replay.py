@@ -55,9 +55,9 @@ from evalset.verify.verify_request import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.absent_packages import AbsentPackageError, absent_words
 from simulator.agents.load_advice import absent_package, lacks_credentials
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.base.secret_masking import error_words
-from simulator.base.state_scopes import lasting
 from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.boundaries import senders
 from simulator.runtime.adk.codec import jsonable, written_error

@@ -21,8 +21,8 @@ from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded, 
 from evalset.replay.case_following import IncomingCall
 from evalset.verify.results import Divergence, Pair, TextPiece, ValueDifference, What
 from evalset.verify.verify_request import Criteria, Match
+from simulator.base.json_paths import ABSENT, differing
 from simulator.base.json_values import Json, JsonObject, same
-from simulator.base.place_names import ABSENT, differing
 from simulator.session.adk_event_fields import calls_in
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]

@@ -44,11 +44,11 @@ from evalset.verify.proposed_tolerances import done_in_kernel
 from evalset.verify.results import ActualTurn, RunResult, VerifyError
 from evalset.verify.verdict_evidence import gone_tools
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.base.atomic_files import LockTimeoutError, lock_path, system_lock, write_whole
+from simulator.base.adk_names import snake
 from simulator.base.documents import read_file
-from simulator.base.json_places import JsonPlaces
+from simulator.base.json_text import JsonPlaces
 from simulator.base.json_values import JsonObject, canonical, copied, same
-from simulator.base.name_casing import snake
+from simulator.base.user_files import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.session.adk_event_fields import parts_of
 

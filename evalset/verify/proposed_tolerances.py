@@ -42,10 +42,10 @@ from evalset.verify.results import Players, RunResult, Varying, VerifyError
 from evalset.verify.varying_values import RunSettings, allowing, find_varying, passed_anew, scored_as
 from evalset.verify.verify_request import PATIENCE, Criteria
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base import json_paths
 from simulator.base.frozen_value import Value
+from simulator.base.json_paths import field_place
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.base.place_names import field_place
-from simulator.environment.expressions import json_paths
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known

@@ -34,8 +34,8 @@ from evalset.verify.scoring import scored
 from evalset.verify.verify_request import Criteria
 from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.agents.named_agent import loaded_anew
+from simulator.base.json_paths import field_place
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.base.place_names import field_place
 from simulator.environment.injection.conditions import LONGEST_PATTERN
 from simulator.session.model import REQUEST_INPUT
 

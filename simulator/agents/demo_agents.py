@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.load_failure import AgentLoadError
-from simulator.base.user_data import data_folder
+from simulator.base.user_files import data_folder
 
 DEMOS_DIR = Path(__file__).parent / "demos"
 """The demo agents' folder, in ADK's convention."""

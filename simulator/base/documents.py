@@ -1,4 +1,4 @@
-"""Takes in what people bring: files of a size that is known before they are read, and JSON values as JSON or YAML text.
+"""Takes in what people bring: files of a size that is known before they are read, JSON values as JSON or YAML, and libraries that come with the environment as YAML.
 
 Each file is opened here, whoever names it: a page, a command, another file. `LIMITS` has all sizes. JSON is read by
 `simulator.base.json_text`, YAML by libyaml, event by event; both refuse too many values and levels. A value is validated by
@@ -14,16 +14,18 @@ import os
 import re
 import stat
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TypeAlias, cast
+from typing import IO, Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 import yaml
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from simulator.base.json_places import JsonPlaces
-from simulator.base.json_text import JsonSyntaxError, JsonTextError, line_and_column, read_json
+from simulator.base.frozen_value import FiniteValue
+from simulator.base.json_text import JsonPlaces, JsonSyntaxError, JsonTextError, line_and_column, read_json
 from simulator.base.json_values import NotJsonError, taken
 from simulator.base.validation_words import InputError
 
@@ -480,3 +482,46 @@ for _kind, _pattern, _starts in (
 ):
     _first = [start if start != "\0" else "" for start in _starts]
     _Dumper.add_implicit_resolver(f"{_CORE}{_kind}", re.compile(f"^(?:{_pattern.pattern})$"), _first)
+
+
+class LibraryEntry(FiniteValue):
+    """An entry of a library; its `name` is unique there."""
+
+    name: str
+
+
+class LibraryError(ValueError):
+    """A library's file cannot be read; says where."""
+
+
+_Thing = TypeVar("_Thing", bound=LibraryEntry)
+
+
+def read_library(kind: type[_Thing], what: str, text: str) -> tuple[_Thing, ...]:
+    """Read a library from YAML: a list of objects with the fields of a kind of thing.
+
+    Args:
+        kind: The class of the things.
+        what: What errors call them, in the plural.
+        text: The YAML.
+
+    Raises:
+        LibraryError: It is no such list, or two have one name.
+    """
+    try:
+        things: tuple[_Thing, ...] = TypeAdapter(tuple[kind, ...]).validate_python(yaml.safe_load(text))  # type: ignore[valid-type] # a class given at run time
+    except (yaml.YAMLError, ValidationError) as error:
+        raise LibraryError(f"the library of {what}: {error}") from error
+    names = [thing.name for thing in things]
+    if twice := sorted(name for name, number in Counter(names).items() if number > 1):
+        raise LibraryError(f"the library of {what}: two {what} are called {twice[0]!r}")
+    return things
+
+
+def shipped_library(kind: type[_Thing], what: str, package: str, file: str) -> tuple[_Thing, ...]:
+    """Read a library from a file of a package.
+
+    Raises:
+        LibraryError: As `read_library`.
+    """
+    return read_library(kind, what, (files(package) / file).read_text(encoding="utf-8"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Strict
 
 # What `BaseModel` keeps beside a value's fields; a frozen value cannot be given them by assignment.
 _set_fields_set = vars(BaseModel)["__pydantic_fields_set__"].__set__
@@ -51,3 +51,16 @@ class Value(BaseModel):
         _set_extra(value, None)
         _set_private(value, None)
         return value
+
+
+Number: TypeAlias = Annotated[float, Strict()]
+"""A number: no truth value, and no text that looks like one."""
+
+Whole: TypeAlias = Annotated[int, Strict()]
+"""A whole number, as strictly."""
+
+
+class FiniteValue(Value):
+    """A value whose numbers are such as JSON has."""
+
+    model_config = ConfigDict(allow_inf_nan=False)

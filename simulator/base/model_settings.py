@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from simulator.base.adk_names import snake
 from simulator.base.json_values import JsonObject, canonical, copied, place_words
-from simulator.base.name_casing import snake
 
 _Place: TypeAlias = tuple[int | str, ...]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
+from simulator.base.json_paths import JsonDifference, differing
 from simulator.base.json_values import canonical
-from simulator.base.place_names import JsonDifference, differing
 from simulator.session.history import (
     AgentMessage,
     CodeRun,

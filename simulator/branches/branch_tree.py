@@ -21,7 +21,8 @@ from simulator.facts import (
     UserProposed,
 )
 from simulator.journal import ROOT, Journal
-from simulator.session import HistoryEntry, SessionFold
+from simulator.session import SessionFold
+from simulator.session.history import HistoryEntry
 from simulator.session.timeline_fold import Timeline
 
 BY_ITSELF = (ToolProposed, ModelProposed, UserProposed, ConnectionsAnalysed)

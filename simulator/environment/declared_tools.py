@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import OutputSchema, WrittenSchema, schema_of
 

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.entities import EntityChange

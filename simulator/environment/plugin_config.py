@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validat
 from pydantic_core import ErrorDetails
 
 from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
+from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
 from simulator.base.validation_words import complaint, flaws, validated
-from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection import rule_sets
 from simulator.environment.injection.adk_config_text import config_in_snippet, is_code
 from simulator.environment.injection.adk_injection_config import (

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from simulator.agents.agent_source import MARKS, is_workspace, project_folders
 from simulator.agents.load_advice import OLDEST_ADK
-from simulator.base.atomic_files import lock_path, system_lock, write_whole
-from simulator.base.user_data import data_folder, made_folder
+from simulator.base.user_files import data_folder, lock_path, made_folder, system_lock, write_whole
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject
-from simulator.base.state_scopes import lasting
 from simulator.session.adk_event_fields import final_output, function_calls, message_responses
 from simulator.session.model import SimulationSession, Turn
 

@@ -1,6 +1,6 @@
 """Says which process plays a session: one at a time, only as long as it renews its lease, and only while it is there.
 
-Nobody waits for these locks; those that let in one writer at a time are in `simulator.base.atomic_files`.
+Nobody waits for these locks; those that let in one writer at a time are in `simulator.base.user_files`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, delete, insert, select, text, update
 
-from simulator.base.atomic_files import HAS_FLOCK
+from simulator.base.user_files import HAS_FLOCK
 from simulator.store.database import Database
 from simulator.store.database_tables import LEASES, SESSIONS, Place
 from simulator.store.errors import SessionHeldError, UnknownSessionError

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from simulator.base.user_data import data_folder, made_folder, narrow_file
+from simulator.base.user_files import data_folder, made_folder, narrow_file
 from simulator.store.errors import StoreError, looks_like_address
 
 FILE_NAME = "sessions.db"

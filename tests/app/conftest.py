@@ -20,7 +20,7 @@ from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import registry
 from app.live.session_store import STORE_VARIABLE, close_store, server_store
 from simulator.agents import catalogue_for
-from simulator.base.user_data import DATA_DIR
+from simulator.base.user_files import DATA_DIR
 from simulator.runtime import Simulation
 from simulator.store import JournalStore
 from tests.app.desk_sessions import taken_in

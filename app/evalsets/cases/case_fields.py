@@ -39,8 +39,8 @@ from evalset.editing.followed_edits import unsure_answers
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import CaseComment, CaseReview, step_of
 from simulator.base.frozen_value import Value
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject
-from simulator.base.place_names import ABSENT
 from simulator.environment.drafts.blanks import SURE
 
 

@@ -12,8 +12,8 @@ from app.forms.form_reading import way_in_words
 from app.live.agent_catalogue import catalogue
 from evalset.editing.case_parts import Case, CaseStep, EditError, Where, steps_of, turns_of
 from evalset.verify import accepting, repairing
-from simulator.base.name_casing import snake
-from simulator.environment.expressions import json_paths
+from simulator.base import json_paths
+from simulator.base.adk_names import snake
 
 if TYPE_CHECKING:
     from app.evalsets.run.verify_tab import GoldenEdit, OpenAt

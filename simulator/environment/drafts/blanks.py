@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
+from simulator.base import json_paths
+from simulator.base.frozen_value import FiniteValue
+from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import copied, same
-from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.drafts.counted_rows import counted
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import Kind
-from simulator.environment.expressions import json_paths
 
 _EMPTY: dict[Kind, JsonValue] = {
     "integer": 0,

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
@@ -20,7 +21,6 @@ from simulator.environment.drafts.draft_generator import best
 from simulator.environment.drafts.draft_request import NO_SOURCES, DraftCall, Sources
 from simulator.environment.drafts.error_drafts import error_places
 from simulator.environment.drafts.evidence_drafts import Parts
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from simulator.base.place_names import WHOLE, field_place, item_place
+from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import kind_named, spelled
 
 _COUNTS = frozenset(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource
 from simulator.environment.evidence.tool_returns import read_returns
 from simulator.environment.recordings.recorded_calls import ObservedCall

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from simulator.base.adk_names import TEMPORARY
+from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.base.place_names import WHOLE, field_place, item_place
-from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions.entity_kinds import (
     collection_of,

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import field_place, item_place
 from simulator.environment.conventions.entity_kinds import is_identifier, is_own_key, kind_named
 from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.conventions.tool_verbs import is_error

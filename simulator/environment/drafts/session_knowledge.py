@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
+from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import WHOLE, field_place, item_place
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.conventions.tool_verbs import done_state, is_envelope
 from simulator.environment.drafts.blanks import Blank, kind_of

@@ -17,7 +17,7 @@ from functools import lru_cache
 from time import thread_time
 from typing import Any
 
-from simulator.base.pattern_search import check_repetitions
+from simulator.base.work_limit import check_repetitions
 from simulator.environment.evidence.expression_evaluation import as_text, attribute, item, joined, native, pay
 from simulator.environment.evidence.native_functions import MOST_MADE, size, steps_of
 from simulator.environment.evidence.program_run import ProgramRun

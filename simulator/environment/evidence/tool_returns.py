@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from simulator.base.adk_names import TEMPORARY
 from simulator.base.json_values import JsonObject, canonical, copied, digest
-from simulator.base.state_scopes import TEMPORARY
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
 from simulator.environment.evidence.code_names import Reached, all_parameters, makers, names_of, reached_names

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import NotJsonError, taken
-from simulator.base.place_names import field_place, item_place
 from simulator.base.work_limit import TooMuchWorkError, WorkLimit
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expression_values import Fake

@@ -19,10 +19,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticSerializationError
 
+from simulator.base import json_paths
+from simulator.base.frozen_value import Number, Whole
 from simulator.base.json_values import JsonObject, NotJsonError, copied, place_words, same
 from simulator.base.validation_words import InputError, complaint, doubled, flaws, validated
-from simulator.environment.environment_value import Number, Whole
-from simulator.environment.expressions import json_paths
 from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,

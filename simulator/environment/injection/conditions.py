@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
+from simulator.base import json_paths
+from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import NotJsonError, canonical, same
-from simulator.base.pattern_search import PatternError, PatternSizeError, Searcher, SearchError, searcher
+from simulator.base.work_limit import PatternError, PatternSizeError, Searcher, SearchError, searcher
 from simulator.environment.conventions.entity_kinds import plural
-from simulator.environment.environment_value import FiniteValue, Number, Whole
-from simulator.environment.expressions import json_paths
 from simulator.environment.expressions.compiled_expression import ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.rule_call import Seen, Why

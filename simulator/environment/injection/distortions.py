@@ -13,11 +13,10 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from simulator.base.documents import LibraryEntry, shipped_library
+from simulator.base.frozen_value import FiniteValue, Number, Whole
+from simulator.base.json_paths import field_place, item_place, parse
 from simulator.base.json_values import Json, copied
-from simulator.base.place_names import field_place, item_place
-from simulator.environment.environment_value import FiniteValue, Number, Whole
-from simulator.environment.expressions.json_paths import parse
-from simulator.environment.yaml_libraries import LibraryEntry, shipped_library
 
 HUGE_BYTES = 200_000
 """The size of a `huge` answer that names none."""

@@ -9,11 +9,11 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from simulator.base.documents import LibraryEntry, shipped_library
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.distortions import CATEGORY, Distortion, categories, hostile_texts
 from simulator.environment.injection.rule_effects import DistortEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.yaml_libraries import LibraryEntry, shipped_library
 
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_MISSPELT = 4

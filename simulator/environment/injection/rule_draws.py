@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from array import array
 from random import Random
+from typing import TYPE_CHECKING
 
-from simulator.environment.injection.rules import InjectionRule
+if TYPE_CHECKING:
+    from simulator.environment.injection.rules import InjectionRule
 
 _IN_ADVANCE = 32
 

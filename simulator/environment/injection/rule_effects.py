@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import Json, JsonObject, copied
-from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.expressions.templates import TemplateError, check_template, filled
 from simulator.environment.injection.distortions import Distortion
 

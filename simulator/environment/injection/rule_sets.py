@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
 from simulator.base.documents import DocumentError, read_document, read_file, write_json, write_yaml
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, place_words
+from simulator.base.user_files import lock_path, sync_folder, system_lock, write_whole
 from simulator.base.validation_words import InputError, complaint, doubled, flaws, shortened, validated
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.injection import conditions, distortions, rule_effects
 from simulator.environment.injection.adk_config_text import is_code, read_config_text
 from simulator.environment.injection.adk_injection_config import (

@@ -15,9 +15,9 @@ from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
+from simulator.base.frozen_value import FiniteValue, Number, Whole
+from simulator.base.json_paths import field_place
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import field_place
-from simulator.environment.environment_value import FiniteValue, Number, Whole
 from simulator.environment.injection.conditions import Condition, likeness, shown
 from simulator.environment.injection.rule_call import NOTHING_SO_FAR, CallContext, Seen, Tally, Why
 from simulator.environment.injection.rule_effects import (

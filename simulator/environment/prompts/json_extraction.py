@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import Json, NotJsonError, canonical, taken
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.prompts.provider_schemas import AnswerSchema
 from simulator.environment.schema.schema_checks import check, in_words
 from simulator.environment.schema.schema_plans import RESULT, is_error_beside

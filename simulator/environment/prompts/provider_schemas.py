@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import Json, JsonObject
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
 from simulator.environment.schema.schema_plans import RESULT
 

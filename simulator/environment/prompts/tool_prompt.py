@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import Json, JsonObject, canonical, digest
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.prompts.provider_schemas import AnswerSchema
 from simulator.environment.schema.schema_plans import RESULT
 

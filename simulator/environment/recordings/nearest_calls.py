@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+from simulator.base.frozen_value import FiniteValue
+from simulator.base.json_paths import field_place
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import field_place
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.recordings.recorded_calls import ObservedCall
 
 _LONGEST_COMPARED = 2_000

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from simulator.base.documents import LIMITS
+from simulator.base.frozen_value import FiniteValue
+from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
-from simulator.base.place_names import field_place, item_place
 from simulator.base.validation_words import InputError
 from simulator.environment.call_effects import ToolEffects
-from simulator.environment.environment_value import FiniteValue
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
 

@@ -8,7 +8,7 @@ from re import _constants as op  # type: ignore[attr-defined] # the parser of `r
 from re import _parser as parser  # type: ignore[attr-defined] # as above
 from typing import Any
 
-from simulator.base.pattern_search import PatternError, SearchError, searcher, size_of
+from simulator.base.work_limit import PatternError, SearchError, searcher, size_of
 from simulator.environment.conventions.seeded_choice import Chance
 
 _TRIES = 24

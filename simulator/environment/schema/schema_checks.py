@@ -20,7 +20,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied
-from simulator.base.pattern_search import PatternError, SearchError
+from simulator.base.work_limit import PatternError, SearchError
 from simulator.environment.schema.pattern_texts import is_found
 
 __all__ = [

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, JsonValue, field_validator
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_own_key, kind_named, words_of
 from simulator.environment.conventions.tool_roles import Role, Use, role_of
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.schema.schema_fields import SchemaField, fields_of
 
 Source: TypeAlias = Literal["offline", "model", "person"]

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.environment_value import FiniteValue
 
 SEED, PERSON = "seed", "person"
 """Where a field comes from that no tool call has set: the tables that were given, or an edit in the page."""

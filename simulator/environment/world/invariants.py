@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject
 from simulator.base.work_limit import WorkLimit
 from simulator.environment.conventions.entity_kinds import (
@@ -21,7 +22,6 @@ from simulator.environment.conventions.entity_kinds import (
     kind_named,
 )
 from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off

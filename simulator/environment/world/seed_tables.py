@@ -10,6 +10,7 @@ from functools import lru_cache
 from pydantic import Field, JsonValue
 
 from simulator.base.documents import LIMITS
+from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import JsonObject, NotJsonError, taken
 from simulator.base.validation_words import InputError
@@ -20,7 +21,6 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.environment_value import FiniteValue
 from simulator.environment.world.entities import columns_of
 
 _MEANT_AS_JSON = re.compile(r'\s*(?:\{|\[\s*[\[{"\d\]])')

@@ -9,8 +9,8 @@ from jsonschema.exceptions import SchemaError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdapter, model_validator
 from pydantic.errors import PydanticUserError
 
+from simulator.base.frozen_value import FiniteValue, Whole
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_value import FiniteValue, Whole
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 from simulator.environment.world.connections import NO_EDITS, ConnectionEdits
 

@@ -29,8 +29,8 @@ from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 from pydantic import ValidationError
 
+from simulator.base.adk_names import snake
 from simulator.base.json_values import JsonObject, NotJsonError, copied
-from simulator.base.name_casing import snake
 from simulator.base.secret_masking import error_words
 from simulator.base.validation_words import first_of, shortened, validated
 from simulator.facts import UserStatus

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from simulator.base.frozen_value import Value
+from simulator.base.json_paths import WHOLE
 from simulator.base.json_values import JsonObject
-from simulator.base.place_names import WHOLE
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions.entity_kinds import id_kind
 from simulator.environment.conventions.tool_verbs import EarlierAnswer

@@ -26,7 +26,7 @@ from evalset.editing.set_saving import save
 from evalset.editing.sidecars import CaseReview, open_reviews, reviews_text
 from evalset.files.eval_names import reviews_path
 from evalset.recorded.recording_files import sidecar_of
-from simulator.base.user_data import data_folder
+from simulator.base.user_files import data_folder
 from simulator.store import JournalStore
 from tests.app.evalsets.set_tabs import on_set, same_address
 from tests.app.page_driver import HOSTILE, Tab

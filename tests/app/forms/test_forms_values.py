@@ -41,8 +41,8 @@ from app.forms.value_shapes import (
     why_only_json,
     without_field,
 )
+from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject, same
-from simulator.base.place_names import ABSENT
 from tests.app.fakes import Typed
 from tests.simulator.environment.drawn_json import json_values
 

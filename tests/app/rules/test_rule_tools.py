@@ -22,7 +22,7 @@ from app.rules.effects_panel import (
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back
 from app.rules.rule_preview import previewed
 from app.session.past_calls import before, last_misses, past_calls, times_fired
-from simulator.environment.expressions.json_paths import parse
+from simulator.base.json_paths import parse
 from simulator.environment.injection.distortions import Distortion
 from simulator.environment.injection.rule_effects import (
     AskEffect,

@@ -20,8 +20,8 @@ from evalset.doctor import fixes as mending_room
 from evalset.files.case_text import loaded
 from evalset.importing.import_files import import_cases
 from evalset.recorded.recording_files import read_environment
-from simulator.base import atomic_files
-from simulator.base.atomic_files import lock_path, system_lock
+from simulator.base import user_files
+from simulator.base.user_files import lock_path, system_lock
 from tests.evalset.doctor.examples import (
     a_case,
     a_message,
@@ -133,7 +133,7 @@ def test_a_disk_that_refuses_leaves_both_files_as_they_were(
     The writing of the set is replaced, as no disk is at hand that refuses at that moment.
     """
     put(tmp_path, UNFIT)
-    real = atomic_files.write_whole
+    real = user_files.write_whole
 
     def refuse(target: Path, *pieces: Any, **more: Any) -> os.stat_result:
         if target.name == SET:

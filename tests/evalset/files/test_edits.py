@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evalset.doctor.model import unified
 from evalset.files.byte_edits import Edit, Insert, Remove, RemoveEarlier, RenameMember, Replace, apply
-from simulator.base.json_places import JsonPath, JsonPlaces
+from simulator.base.json_text import JsonPath, JsonPlaces
 from tests.evalset.files.formatting import VALUES, eval_sets, formatted
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import evalset
 from evalset import EvalSetWriter, eval_id_for, snake_case, unique_eval_id
 from evalset.files.eval_names import FreeIds, flaw_of_eval_id
-from simulator.base.name_casing import camel, snake
+from simulator.base.adk_names import camel, snake
 from tests.harness.processes import REPOSITORY
 
 

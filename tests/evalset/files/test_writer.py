@@ -21,7 +21,7 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, 
 from evalset import EvalSetError, EvalSetWriter, preview, read_back
 from evalset.files import set_writer
 from evalset.files.set_outline import KnownFiles
-from simulator.base.atomic_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
+from simulator.base.user_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.files.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY, wait_until
 

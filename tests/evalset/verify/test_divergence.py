@@ -21,8 +21,8 @@ from evalset.verify.divergence import (
 )
 from evalset.verify.results import Divergence
 from evalset.verify.verify_request import Criteria, Match
+from simulator.base.json_paths import parse
 from simulator.base.json_values import same
-from simulator.environment.expressions.json_paths import parse
 from tests.evalset.recorded.test_files import json_values, objects
 
 letters = st.lists(st.sampled_from("abc"), max_size=6)

@@ -10,6 +10,7 @@ import pytest
 from google.genai import types
 from pydantic import BaseModel
 
+from simulator.base.adk_names import camel
 from simulator.base.model_settings import (
     GivenSettings,
     names_address,
@@ -17,7 +18,6 @@ from simulator.base.model_settings import (
     server_settings_in,
     without_server_settings,
 )
-from simulator.base.name_casing import camel
 
 _TAKEN = {"timeout", "retry_options"}
 _SOUNDS_LIKE_A_WAY_OUT = ("url", "endpoint", "header", "proxy", "credential", "api_key", "auth_config")

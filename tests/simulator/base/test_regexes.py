@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.base.pattern_search import PatternError, SearchError, StandardSearcher, searcher
+from simulator.base.work_limit import PatternError, SearchError, StandardSearcher, searcher
 from tests.simulator.base.rows import for_each
 
 SECONDS = 0.05

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.base.json_paths import ABSENT, differing, parse
 from simulator.base.json_values import same
-from simulator.base.place_names import ABSENT, differing
 from simulator.branches import branch_comparison
 from simulator.branches.branch_comparison import (
     ComparedRow,
     compared,
     shared_entries,
 )
-from simulator.environment.expressions.json_paths import parse
 from simulator.facts import Fact, Failed, Returned
 from simulator.session import HistoryEntry
 from tests.simulator.base.drawn_json import nested

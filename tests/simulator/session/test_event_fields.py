@@ -10,8 +10,8 @@ import pytest
 from google.adk.sessions.state import State
 from google.genai import types
 
+from simulator.base.adk_names import OF_APP, OF_USER, TEMPORARY, lasting
 from simulator.base.json_values import JsonObject
-from simulator.base.state_scopes import OF_APP, OF_USER, TEMPORARY, lasting
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,

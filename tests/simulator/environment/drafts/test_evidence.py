@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject
-from simulator.base.place_names import field_place, item_place
 from simulator.environment.conventions.tool_verbs import is_error
 from simulator.environment.drafts.blanks import unsure_of
 from simulator.environment.drafts.candidates import candidates

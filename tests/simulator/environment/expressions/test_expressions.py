@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.base.place_names import field_place, item_place
+from simulator.base.json_paths import PathError, field_place, item_place, parse
 from simulator.environment.expressions.compiled_expression import ExpressionError
 from simulator.environment.expressions.expressions import compiled
-from simulator.environment.expressions.json_paths import PathError, parse
 from simulator.environment.expressions.templates import TemplateError, filled, variables_of
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values

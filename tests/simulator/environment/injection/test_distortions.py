@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
+from simulator.base.json_paths import parse
 from simulator.base.json_values import write
-from simulator.environment.expressions.json_paths import parse
 from simulator.environment.injection.distortions import Distorted, Distortion, DistortionKind, distorted
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values

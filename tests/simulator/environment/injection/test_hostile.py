@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from simulator.base.documents import LibraryError, read_library
 from simulator.environment.injection.distortions import (
     HostileText,
     categories,
@@ -14,7 +15,6 @@ from simulator.environment.injection.distortions import (
     hostile_texts,
 )
 from simulator.environment.injection.fault_library import Fault
-from simulator.environment.yaml_libraries import LibraryError, read_library
 from tests.simulator.base.rows import for_each
 
 CALL = {"tool": "find_hotel", "agent": "booker", "argument": "Oslo"}
