@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
     from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
-    from simulator.environment.world.shared_state import StateRegistry
-    from simulator.environment.world.tool_settings import DefaultToolResponse
+    from simulator.environment.world.tool_settings import DefaultToolResponse, StateRegistry
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
     from simulator.runtime.plugin import (
@@ -67,7 +66,7 @@ _HOMES = {
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
-    "StateRegistry": "simulator.environment.world.shared_state",
+    "StateRegistry": "simulator.environment.world.tool_settings",
     "ToolCall": "simulator.session.history",
     "ToolError": "simulator.session.history",
     "ToolOutput": "simulator.session.history",

@@ -15,14 +15,14 @@ from pydantic import Field, JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.conventions.docstring_fields import (
+from simulator.environment.conventions.entity_kinds import is_identifier, spelled
+from simulator.environment.drafts.docstrings import (
     choices_in,
     default_in,
     examples_in,
     field_texts,
     shape_of_id,
 )
-from simulator.environment.conventions.entity_kinds import is_identifier, spelled
 from simulator.environment.schema.schema_checks import check
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.adk_event_fields import QuotedStep, is_of_other_agent, quoted_step

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.branches.branch_tree import written_before
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import Contradiction
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import ModelAnswered, Outcome

@@ -48,7 +48,7 @@ from app.session.timeline_view import would_answer
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.conventions.entity_kinds import is_identifier
 from simulator.environment.drafts.blanks import unsure_of, without_blanks
-from simulator.environment.schema.inferred_schema import inferred_schema
+from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.docstring_fields import Part, field_texts
+from simulator.environment.drafts.docstrings import Part, field_texts
 
 
 def described(schema: JsonObject, docstring: str, part: Part) -> JsonObject:

@@ -30,8 +30,8 @@ from app.session.page_commands import with_tool
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.drafts.candidates import Candidate
-from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.schema_checks import Problem, check
+from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Failed, Raised, Returned, ToolAnswered
 from simulator.seats.requests import ToolRequest

@@ -15,15 +15,14 @@ from simulator.base.json_values import canonical, same
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.drafts.blanks import blanks_of
 from simulator.environment.drafts.candidates import Candidate
-from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings import nearest
 from simulator.environment.schema.schema_checks import check
 from simulator.facts import Returned
 from simulator.seats.requests import ToolRequest
 
 if TYPE_CHECKING:
     from evalset.recorded.recording import Author
-    from simulator.environment.recordings.nearest_calls import Near
-    from simulator.environment.recordings.recorded_calls import ObservedCall
+    from simulator.environment.recordings import Near, ObservedCall
 
 IN_SET = "Recorded in another case"
 _MOST_BYTES = 4_000_000

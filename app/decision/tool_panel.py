@@ -45,7 +45,7 @@ from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import is_guess
-from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.recordings import Near, nearest
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import Failed, Outcome, Returned, ToolPlayer
 from simulator.seats.requests import ToolRequest

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.world.tool_settings import DeclaredTool
 
 FieldType: TypeAlias = Literal[
     "text",

@@ -10,7 +10,7 @@ from typing import Any
 from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_json
 from app.session.page_commands import with_tool
 from simulator.base.json_values import JsonObject
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings, schema_of
 
 _LONGEST = 300

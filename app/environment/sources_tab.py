@@ -32,7 +32,7 @@ from app.session.session_context import SessionContext
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.base.model_settings import server_settings
-from simulator.environment.recordings.recorded_calls import (
+from simulator.environment.recordings import (
     ObservedCall,
     Recording,
     RecordingError,

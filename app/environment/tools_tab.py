@@ -30,7 +30,7 @@ from app.session import page_state
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.base.json_values import canonical
-from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.session.commands import DeclareTools
 
 _HELP = (

@@ -20,7 +20,7 @@ from app.forms.record_table_widgets import TableField
 from app.forms.record_tables import DEEPEST
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.docstring_fields import choices_in
+from simulator.environment.drafts.docstrings import choices_in
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 MAX_DEPTH = 8

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from simulator.base.frozen_value import Value
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 
 AGENT_PLAYERS: dict[AgentPlayer, str] = {

@@ -30,7 +30,6 @@ from app.rules.rule_inputs_panel import (
     text_read,
 )
 from simulator.environment.injection.distortions import CATEGORY, Distortion, categories, hostile_texts
-from simulator.environment.injection.fault_library import faults
 from simulator.environment.injection.rule_effects import (
     MAX_LATENCY_SECONDS,
     AskEffect,
@@ -47,6 +46,7 @@ from simulator.environment.injection.rule_effects import (
     SequenceEffect,
     UniformLatency,
 )
+from simulator.environment.injection.rule_sets import faults
 
 _WIDE = 220
 _MIDDLE = 150

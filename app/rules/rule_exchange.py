@@ -11,7 +11,7 @@ from simulator.environment.injection.adk_config_text import TextForm, config_tex
 from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.rule_sets import RuleSet, RuleSetForm, write_rule_set
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
+from simulator.environment.recordings import ObservedCall, read_recording
 
 if TYPE_CHECKING:
     from simulator.session import SimulationSession

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from app.forms.typed_json import show_json
 from app.session.past_calls import Before, PastCall
 from simulator.base.frozen_value import Value
-from simulator.environment.expressions.templates import TemplateError, variables_of
+from simulator.environment.expressions.expressions import TemplateError, variables_of
 from simulator.environment.injection.distortions import distorted
 from simulator.environment.injection.rule_effects import (
     AnsweringEffect,

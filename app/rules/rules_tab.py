@@ -19,7 +19,7 @@ from app.session import page_state
 from app.session.page_commands import NEW_RULE, Asked, Show
 from app.session.past_calls import last_misses, past_calls, times_fired
 from app.session.session_context import SessionContext
-from simulator.environment.injection.fault_library import Fault, search
+from simulator.environment.injection.rule_sets import Fault, search
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.session.commands import SetRules, SwitchRule
 

@@ -30,8 +30,7 @@ from app.session.session_context import SessionContext
 from app.session.timeline_view import status
 from app.session.user_form import USER_PLAYERS
 from simulator.base.frozen_value import Value
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings, ToolSettings
 from simulator.facts import EVERY
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import FinalResponse

@@ -16,7 +16,7 @@ from evalset.files.file_kinds import ARCHIVE_STARTS
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json
-from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings import nearest
 from simulator.seats.requests import ToolRequest
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app.forms.safe_labels import safe_label
 from app.live.rule_text import latency_words
-from simulator.environment.injection.fault_library import Fault, faults, search
 from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
+from simulator.environment.injection.rule_sets import Fault, faults, search
 from simulator.environment.injection.rules import InjectionRule
 
 USUAL = (

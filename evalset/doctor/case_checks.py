@@ -17,7 +17,7 @@ from evalset.recorded.known_agents import KnownAgent
 from simulator.base.adk_names import camel
 from simulator.base.json_text import JsonPath
 from simulator.base.json_values import same
-from simulator.environment.declared_tools import adk_refused
+from simulator.environment.world.tool_settings import adk_refused
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 

@@ -45,9 +45,9 @@ from evalset.recorded.recording_files import RecordedEnvironmentError, environme
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_paths import ABSENT, differing
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
-from simulator.environment.declared_tools import steers
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
+from simulator.environment.world.tool_settings import steers
 from simulator.facts import Returned
 
 _MOST_BLANKS = 5

@@ -23,7 +23,7 @@ from evalset.editing.case_parts import (
 )
 from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn, RejectedCall
 from simulator.base.json_values import canonical
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_roles import is_error
 from simulator.session.adk_event_fields import message_text
 from simulator.session.history import (
     AgentMessage,

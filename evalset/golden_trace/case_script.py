@@ -16,7 +16,7 @@ from evalset.files.case_text import loaded
 from evalset.golden_trace.builder import ENDS_WITH_DATA
 from simulator.base.json_values import JsonObject, canonical
 from simulator.base.validation_words import check_kind
-from simulator.environment.declared_tools import TRANSFER, steers
+from simulator.environment.world.tool_settings import TRANSFER, steers
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.script import AgentMove, Entry, ScriptCall, ToolMove
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT

@@ -20,7 +20,7 @@ from evalset.recorded.recorder import recorded_case
 from evalset.recorded.recording import BY_IMPORT
 from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, NotJsonError, copied
-from simulator.environment.declared_tools import steers
+from simulator.environment.world.tool_settings import steers
 from simulator.facts import (
     AgentSelected,
     Deferred,

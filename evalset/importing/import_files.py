@@ -44,7 +44,7 @@ from simulator.base.adk_names import OF_APP, OF_USER, snake
 from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
 from simulator.base.json_text import JsonTextError, collecting_seldom, read_json
 from simulator.base.validation_words import validated
-from simulator.environment.recordings.recorded_calls import (
+from simulator.environment.recordings import (
     JOURNAL_FORMAT,
     ObservedCall,
     RecordingError,

@@ -27,8 +27,8 @@ from evalset.recorded.recording import (
 )
 from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
-from simulator.environment.declared_tools import steers
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.tool_settings import steers
 from simulator.facts import Returned
 from simulator.session.adk_event_fields import USER_AUTHOR
 

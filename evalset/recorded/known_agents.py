@@ -14,9 +14,9 @@ from evalset.recorded.recording import RecordedCase, is_imported
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
-from simulator.environment.declared_tools import STEERING, TRANSFER
 from simulator.environment.schema.schema_checks import misnamed, refusal, undeclared
 from simulator.environment.world.connections import ToolShape
+from simulator.environment.world.tool_settings import STEERING, TRANSFER
 from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, needs_of
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from evalset.recorded.recording import (
 from evalset.recorded.recording_files import RecordedEnvironmentError, change_environment
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.environment.environment_facts import RecordingGiven
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.runtime.turns.tool_effects import as_response
 from simulator.scripts import Script, ScriptTurn, move_of

@@ -13,7 +13,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Unsure
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, Provenance, RaisedError, ToolEffects
 
 FORMAT = "golden-trace-studio/environment"

@@ -32,9 +32,8 @@ from evalset.recorded.recording import (
 from evalset.recorded.tolerances import Tolerance, tolerated, word_columns
 from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.environment.declared_tools import adk_refused
-from simulator.environment.recordings.nearest_calls import Cursor, Near, nearest
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import Cursor, Near, ObservedCall, nearest
+from simulator.environment.world.tool_settings import adk_refused
 from simulator.session.adk_event_fields import calls_in, content_text, parts_of
 from simulator.session.model import REQUEST_INPUT
 

@@ -59,7 +59,7 @@ from evalset.replay.session_replay import SessionReplay, words_of
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.declared_tools import TRANSFER
+from simulator.environment.world.tool_settings import TRANSFER
 from simulator.facts import NOTHING_EARLIER
 from simulator.runtime.adk.adk_private import (
     Run,

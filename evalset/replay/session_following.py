@@ -29,7 +29,7 @@ from evalset.replay.case_following import (
 )
 from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.recordings.nearest_calls import Cursor, turn_of
+from simulator.environment.recordings import Cursor, turn_of
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,

@@ -19,7 +19,7 @@ from typing import Any
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.base.json_values import canonical, digest
 from simulator.base.secret_masking import without_addresses
-from simulator.environment.declared_tools import STEERING
+from simulator.environment.world.tool_settings import STEERING
 
 _WORDS = {
     "description": "its description",

@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.documents import DocumentError, read_document, read_file
 from simulator.base.validation_words import InputError
-from simulator.environment.world.seed_tables import TablesError, read_tables
+from simulator.environment.world.entities import TablesError, read_tables
 
 DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
 """The names under which the file lies in an agent's folder; the first one that is there counts."""

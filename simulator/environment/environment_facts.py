@@ -7,11 +7,10 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from simulator.base.frozen_value import FiniteValue
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections
 from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 
 
 class _Fact(FiniteValue):

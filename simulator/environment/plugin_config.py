@@ -31,9 +31,9 @@ from simulator.environment.injection.rule_sets import (
     write_rule_set,
 )
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.entities import read_tables
 from simulator.environment.world.invariants import InvariantError, check_invariant
-from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.tool_settings import EnvironmentSettings
 
 FORMAT = "golden-trace-studio/environment"

@@ -189,12 +189,12 @@ def serve_forks(number: int) -> None:
 
 
 def _import_most() -> None:
-    from simulator.environment.drafts import faker_fields  # noqa: PLC0415 - as in `begin`
+    from simulator.environment.drafts import field_texts  # noqa: PLC0415 - as in `begin`
     from simulator.kernel.kernel_server import FOR_REPLAYS, MOST_IMPORTED  # noqa: PLC0415 - as in `begin`
 
     for name in MOST_IMPORTED:
         importlib.import_module(name)
-    faker_fields.warm_up()
+    field_texts.warm_up()
     # Where what ADK needs to evaluate is not installed, who asks for a replay is told.
     with contextlib.suppress(ImportError):
         importlib.import_module(FOR_REPLAYS)

@@ -11,12 +11,11 @@ from pydantic import BaseModel
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import check_kind
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.injection.rules import InjectionRule, Trial
-from simulator.environment.recordings.recorded_calls import ObservedCall, read_recording
+from simulator.environment.recordings import ObservedCall, read_recording
 from simulator.environment.world.entities import Contradiction, EntityChange
 from simulator.environment.world.invariants import InvariantStatus, check_invariant
-from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, ToolPlayer, UserPlayer
 from simulator.journal import Journal
 from simulator.runtime.errors import ReplayDivergence, SimulationError

@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from simulator.base.validation_words import complaint
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import (
     EnvironmentChanged,
     EnvironmentDataGiven,
@@ -20,11 +19,10 @@ from simulator.environment.environment_facts import (
 )
 from simulator.environment.injection.rule_call import CallContext, Tally
 from simulator.environment.injection.rules import InjectionRule, Trial, explain
-from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.environment.world.entities import EntityChange
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.entities import EntityChange, TablesError, read_tables
 from simulator.environment.world.invariants import InvariantError, check_invariant
-from simulator.environment.world.seed_tables import TablesError, read_tables
-from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.errors import SimulationError

@@ -42,7 +42,7 @@ from google.genai import types
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import environment_data_of
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (

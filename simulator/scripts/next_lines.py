@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.declared_tools import TRANSFER
-from simulator.environment.recordings.nearest_calls import nearest
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall, nearest
+from simulator.environment.world.tool_settings import TRANSFER
 from simulator.facts import Fact, ModelAnswered, ToolAnswered, TurnStarted
 from simulator.scripts.script import AgentMove, Script, ScriptTurn, ToolMove
 from simulator.scripts.script_player import MisplacedError, open_call

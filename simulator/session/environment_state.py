@@ -7,7 +7,6 @@ from typing import assert_never
 from pydantic import Field
 
 from simulator.base.frozen_value import Value
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
@@ -18,9 +17,9 @@ from simulator.environment.environment_facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections
-from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 
 
 class SessionEnvironment(Value):

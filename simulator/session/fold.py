@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import InputError
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import EnvironmentFact
+from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.facts import (
     NOTHING_EARLIER,
     AgentPlayer,

@@ -15,8 +15,8 @@ from google.genai import types
 
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.candidates import candidates
-from simulator.environment.drafts.draft_generator import DraftCall, drafted
+from simulator.environment.drafts.candidates import candidates, drafted
+from simulator.environment.drafts.draft_request import DraftCall
 from tests.benchmarks.bench_turns import Caller, find_order
 
 FIELDS, ROUNDS, CALLS, EACH = 50, 60, 1_000, 50

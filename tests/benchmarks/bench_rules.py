@@ -19,7 +19,7 @@ from google.adk.tools.environment_simulation.environment_simulation_engine impor
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import rules_from_config
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import CallContext, evaluate
 
 RULES, ROUNDS = 200, 400

@@ -11,7 +11,8 @@ import json
 import sys
 from typing import Any
 
-from simulator.environment.drafts.draft_generator import DraftCall, drafted
+from simulator.environment.drafts.candidates import drafted
+from simulator.environment.drafts.draft_request import DraftCall
 
 
 def _code(written: dict[str, Any]) -> Any:

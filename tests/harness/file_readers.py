@@ -49,8 +49,8 @@ from simulator.base.json_text import read_json
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.injection.rule_sets import RuleSetError, RuleSetFolder, read_rule_set
 from simulator.environment.plugin_config import read_environment_config
-from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
-from simulator.environment.world.seed_tables import TablesError, read_tables
+from simulator.environment.recordings import RecordingError, read_recording
+from simulator.environment.world.entities import TablesError, read_tables
 from simulator.journal import Journal, JournalError
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of

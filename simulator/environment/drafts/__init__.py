@@ -1,4 +1,4 @@
 """Offline drafts of responses, out of all that is known; each says where it comes from, and what nobody knows is a marked blank.
 
-`draft_generator` asks each kind of evidence in the order of its worth. A new kind is a module beside `evidence_drafts`.
+`candidates` asks each kind of evidence in the order of its worth. A new kind is a module beside `evidence_drafts`.
 """

@@ -1,4 +1,4 @@
-"""Names what is asked for a draft, and what a draft is."""
+"""Names what is asked for a draft, what a draft is, and each way to answer that has led to one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,30 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource
 from simulator.environment.evidence.tool_returns import read_returns
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.schema.schema_checks import Problem
 from simulator.environment.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """An answer, its source in words, and the places of it for which nothing is known.
+
+    `varies` says that another draw may give another answer, `when` what has to hold for it, in words, and `effects` what the
+    tool's code does besides for certain where it gives this answer. `raises` names the exception that it raises, where the value only tells of one.
+    """
+
+    value: JsonValue
+    why: str
+    blanks: tuple[Blank, ...] = ()
+    varies: bool = False
+    when: str = ""
+    effects: ToolEffects = NO_EFFECTS
+    raises: str = ""
 
 
 class DraftCall(BaseModel):

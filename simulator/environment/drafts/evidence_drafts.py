@@ -22,44 +22,51 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     words_of,
 )
-from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.conventions.tool_roles import UNSURE
-from simulator.environment.conventions.tool_verbs import EarlierAnswer, is_envelope, is_error
+from simulator.environment.conventions.tool_roles import UNSURE, EarlierAnswer, is_envelope, is_error
 from simulator.environment.drafts.blanks import (
     Blank,
     Doubts,
+    agreeing,
     blanks_of,
     filled_from,
     is_guess,
     kind_of,
     still_blank,
 )
-from simulator.environment.drafts.counted_rows import agreeing
-from simulator.environment.drafts.docstring_examples import example, shown_answer
-from simulator.environment.drafts.draft_attempt import Try
-from simulator.environment.drafts.draft_request import DraftCall, Sources
-from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
-from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.schema_instances import Maker, NoValueError, Style, ValueContext, layers
+from simulator.environment.drafts.docstrings import example, shown_answer
+from simulator.environment.drafts.draft_request import DraftCall, Sources, Try
+from simulator.environment.drafts.field_texts import next_id
+from simulator.environment.drafts.schema_instances import (
+    ADK_FORM,
+    Maker,
+    NoValueError,
+    Style,
+    ValueContext,
+    adk_error,
+    error_answers,
+    layers,
+    sentence_of,
+)
 from simulator.environment.drafts.session_knowledge import (
     LaterChanges,
+    Rows,
     as_told,
     doubted,
+    found_rows,
     known_fields,
     settled,
 )
 from simulator.environment.drafts.sketch_filling import Filler, lost
-from simulator.environment.drafts.table_rows import Rows, found_rows
 from simulator.environment.evidence.program_run import NO_CHANCES, Chances
 from simulator.environment.evidence.programs import find, load, may_write, states, takes_rows
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
 from simulator.environment.evidence.value_sketches import alike, fits, shape_of
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.schema.scalar_instances import Chance
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for
-from simulator.environment.world.entities import PERSON, SEED, Entity, Origin
+from simulator.environment.world.entities import PERSON, SEED, Entity, Origin, Table
 from simulator.environment.world.response_reader import says_missing
-from simulator.environment.world.seed_tables import Table
 from simulator.environment.world.world import World
 
 _BAD_REQUEST, _NOT_FOUND = 400, 404

@@ -1,10 +1,11 @@
-"""Makes a value that fits a JSON schema out of what is known, and marks the places for which nothing is."""
+"""Makes a value that fits a JSON schema out of what is known, and marks the places for which nothing is; an error, too, in the tool's own shape."""
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
@@ -12,17 +13,21 @@ from pydantic import JsonValue
 from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject, same
 from simulator.environment.conventions.entity_kinds import is_identifier, is_own_key, kind_named
-from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_roles import is_error
 from simulator.environment.drafts.blanks import Blank, kind_of, placeholder
-from simulator.environment.drafts.faker_fields import fake, formatted
-from simulator.environment.drafts.new_ids import drawn_id, drawn_number, is_new_id
-from simulator.environment.drafts.table_rows import Rows
+from simulator.environment.drafts.field_texts import drawn_id, drawn_number, fake, formatted, is_new_id
+from simulator.environment.drafts.session_knowledge import Rows
 from simulator.environment.evidence.sketch import Kind
-from simulator.environment.schema.numerals import fitted, highest
-from simulator.environment.schema.pattern_texts import LARGEST, matches, matching, pattern_cost
-from simulator.environment.schema.schema_merge import NEVER
-from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch
+from simulator.environment.schema.scalar_instances import (
+    LARGEST,
+    Chance,
+    fitted,
+    highest,
+    matches,
+    matching,
+    pattern_cost,
+)
+from simulator.environment.schema.schema_plans import NEVER, SchemaPlan, is_error_branch
 
 Style: TypeAlias = Literal["usual", "least", "most"]
 """As usual, as empty as the schema allows, or as full."""
@@ -472,3 +477,95 @@ def _rank(plain: JsonObject) -> tuple[int, int]:
     kind, fields = plain.get("type"), _fields(plain)
     holds = sum("$ref" in str(fields.get(one)) for one in _texts(plain.get("required")))
     return _RANKS.index(kind) if isinstance(kind, str) and kind in _RANKS else 1, holds
+
+
+ADK_FORM = {"error_code", "error_message"}
+"""The fields of an error as ADK's environment simulation gives it."""
+_CODES = ("error_code", "code", "status_code", "errorCode", "statusCode")
+_MESSAGES = ("error_message", "errorMessage", "message", "error", "detail", "details", "reason")
+
+
+def adk_error(code: int, message: str) -> JsonObject:
+    """Return an error in ADK's form."""
+    return {"error_code": code, "error_message": message}
+
+
+def error_places(error: JsonObject) -> tuple[str, str]:
+    """Return the fields in which an error has its number and its sentence; an empty name where it has none."""
+    code = next((name for name in _CODES if isinstance(error.get(name), int)), "")
+    return code, next((name for name in _MESSAGES if isinstance(error.get(name), str)), "")
+
+
+def sentence_of(error: JsonObject) -> str:
+    """Return what an error says in words."""
+    return str(error.get(error_places(error)[1], "Not found."))
+
+
+def error_answers(
+    code: int,
+    message: str,
+    arguments: Mapping[str, JsonValue],
+    *,
+    plan: SchemaPlan | None,
+    shapes: Sequence[JsonValue],
+) -> Iterator[JsonObject]:
+    """Yield ways to say an error, the tool's own first; none where its schema has no room for one.
+
+    An error names no other thing than the call does.
+
+    Args:
+        code: An HTTP status.
+        message: A sentence.
+        arguments: The call's.
+        plan: That of the tool's schema.
+        shapes: Errors of the tool, the most telling first.
+    """
+    ids = {name: value for name, value in arguments.items() if is_identifier(name)}
+    found = (_reworded(one, code, message, ids) for one in shapes if isinstance(one, dict))
+    made = iter(()) if plan is None else _of_schema(plan, code, message, ids)
+    for one in (*found, *made):
+        if plan is None or not plan.problems(one):
+            yield one
+
+
+def _reworded(shape: JsonObject, code: int, message: str, ids: Mapping[str, JsonValue]) -> JsonObject:
+    places: dict[str, JsonValue] = dict(zip(error_places(shape), (code, message), strict=True))
+    kept = {name: value for name, value in shape.items() if name in ids or not is_identifier(name)}
+    return {name: places.get(name, ids.get(name, value)) for name, value in kept.items()}
+
+
+def _of_schema(
+    plan: SchemaPlan, code: int, message: str, ids: Mapping[str, JsonValue]
+) -> Iterator[JsonObject]:
+    """Make errors by the branches of a schema that are for errors, else by a schema that has room for one."""
+    known = {**dict.fromkeys(_MESSAGES, message), "status": "error", "success": False, "ok": False, **ids}
+    branches = plan.alternatives(plan.schema)
+    for branch in [one for one in branches if is_error_branch(one)] or branches:
+        properties, required = branch.get("properties"), branch.get("required")
+        names = [
+            name for name in (properties if isinstance(properties, dict) else ()) if name in {*known, *_CODES}
+        ]
+        for wanted in ([*names, *(required if isinstance(required, list) else ())], required):
+            schema = branch if wanted is None else {**branch, "required": wanted}
+            for number in (code, HTTPStatus(code).name):
+                scope = ValueContext(Chance(), {**known, **dict.fromkeys(_CODES, number)}, {}, style="least")
+                maker = Maker(plan)
+                try:
+                    made = maker.value(schema, "", scope)
+                except NoValueError:
+                    continue
+                if maker.blanks:  # nobody knows the id of what it is about
+                    continue
+                if isinstance(made, dict) and is_error(made) and _says(made, message, number, known):
+                    yield made
+
+
+def _says(error: JsonObject, message: str, number: JsonValue, known: Mapping[str, JsonValue]) -> bool:
+    """Return whether an error says what it is about, and nothing that nobody knows."""
+    is_named = number in error.values() or not error.keys() & {*_CODES}
+    is_told = message in error.values() or error.keys() <= known.keys()
+    return (
+        is_named
+        and is_told
+        and all(value for name, value in error.items() if is_identifier(name) and name not in _CODES)
+    )

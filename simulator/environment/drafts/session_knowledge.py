@@ -1,4 +1,4 @@
-"""Says what a session knows of the things that an answer shows: its fields, and what became of them."""
+"""Says what a session knows of the things that an answer shows: its fields, what became of them, and the rows of known tables that a call asks for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,201 @@ from pydantic import JsonValue
 
 from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
-from simulator.environment.conventions.tool_verbs import done_state, is_envelope
+from simulator.environment.conventions.entity_kinds import (
+    id_kind,
+    id_of,
+    is_identifier,
+    is_own_key,
+    kind_named,
+    own_kind,
+    spelled,
+    words_of,
+)
+from simulator.environment.conventions.tool_roles import done_state, is_envelope
 from simulator.environment.drafts.blanks import Blank, kind_of
-from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.drafts.table_rows import Rows, TableRow
+from simulator.environment.drafts.field_texts import next_id
 from simulator.environment.world.entities import Entity
 from simulator.environment.world.world import World
+
+_RESULTS = frozenset(
+    {"", "results", "result", "items", "data", "records", "entries", "matches", "rows", "list", "hits"}
+)
+_SEARCHES = frozenset(
+    {"query", "q", "text", "keyword", "keywords", "search", "term", "search_term", "search_query"}
+)
+_LIMITS = frozenset(
+    {"limit", "max_results", "top", "top_k", "top_n", "page_size", "per_page", "num_results", "n", "k"}
+)
+_OFFSETS = frozenset({"offset", "skip", "start_index"})
+_PAGES = frozenset({"page", "page_number"})
+_ANY = frozenset({"", "all", "any", "*"})
+_BOUNDS = {"min": True, "minimum": True, "max": False, "maximum": False}
+_MOST_ROWS = 100
+"""How many rows an answer has at most; tools give their results in pages."""
+
+
+class TableRow(Mapping[str, JsonValue]):
+    """A row of a table, whose fields are found in any spelling, with and without the kind before them.
+
+    A row of the kind `product` that has `name` gives it for `product_name` too, and its key for `id` and `product_id`.
+    """
+
+    def __init__(self, fields: Mapping[str, JsonValue], kind: str = "", key: str = "") -> None:
+        self.fields, self.kind, self.key = fields, kind, key
+        self._spelled = {spelled(name).removeprefix(f"{kind}_"): name for name in reversed([*fields])}
+
+    def __getitem__(self, name: str) -> JsonValue:
+        if name in self.fields:
+            return self.fields[name]
+        bare = spelled(name).removeprefix(f"{self.kind}_")
+        if bare in self._spelled:
+            return self.fields[self._spelled[bare]]
+        if bare == "id" and self.key:
+            return self.key
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one kind that a call asks for; none at all where the whole table has none that fits.
+
+    `columns` are the fields that the table has, `used` the arguments that the rows were chosen by, and `total` how many
+    fit before a limit was applied.
+    """
+
+    kind: str
+    records: tuple[TableRow, ...]
+    columns: frozenset[str]
+    used: tuple[str, ...]
+    total: int
+
+    def answer(self, name: str, fields: Collection[str]) -> bool:
+        """Return whether a list of this name, whose items have these fields, is the one that the rows are for."""
+        if kind_named(name).rpartition("_")[2] == self.kind.rpartition("_")[2]:
+            return True
+        sample = self.records[0] if self.records else TableRow(dict.fromkeys(self.columns), self.kind)
+        shared = sum(field in sample for field in fields)
+        return shared >= (1 if name in _RESULTS else 2) and 2 * shared >= len(fields)
+
+
+def found_rows(tool_name: str, arguments: Mapping[str, JsonValue], world: World) -> Rows | None:
+    """Return the rows that a reading call asks for; None where no table is about what it asks.
+
+    An argument filters where rows have a field of its name, where it names their key or a key of theirs, bounds a field
+    (`max_price`) or is a text to search for; others do not filter. Where not all of a kind is known, only rows that an
+    argument chose count.
+    """
+    kind = _kind_of(tool_name, arguments, world)
+    if kind is None:
+        return None
+    table = [TableRow(row, kind, _key_of(row, world.columns(kind))) for row in world.rows(kind)]
+    rows, used = table, []
+    for name, value in arguments.items():
+        if value is None or (isinstance(value, str) and value.strip().lower() in _ANY):
+            continue
+        kept = _filtered(rows, kind, name, value, world)
+        if kept is not None:
+            rows = kept
+            used.append(name)
+    if not world.is_authoritative(kind) and not (rows and used):
+        return None
+    columns = frozenset(name for row in table[:20] for name in row.fields)
+    limit, page = _whole(arguments, _LIMITS), _whole(arguments, _PAGES) or 1
+    start = _whole(arguments, _OFFSETS) or (limit or 0) * (page - 1)
+    shown = rows[start : start + min(_MOST_ROWS if limit is None else limit, _MOST_ROWS)]
+    return Rows(kind, tuple(shown), columns, tuple(used), len(rows))
+
+
+def _key_of(row: Mapping[str, JsonValue], columns: Sequence[str]) -> str:
+    return (id_of(row.get(columns[0])) if columns else None) or ""
+
+
+def _kind_of(tool_name: str, arguments: Mapping[str, JsonValue], world: World) -> str | None:
+    """Find the kind that a tool reads: what it is about as a whole, else what its arguments name."""
+    about = world.role_of(tool_name, dict(arguments)).kind
+    named = (id_kind(name) or "" for name in arguments if is_identifier(name))
+    kinds = world.kinds()
+    return next((kind for kind in (about, about.rpartition("_")[2], *named) if kind in kinds), None)
+
+
+def _filtered(
+    rows: Sequence[TableRow], kind: str, name: str, value: JsonValue, world: World
+) -> list[TableRow] | None:
+    """Return the rows that an argument lets through; None where it says nothing of such rows."""
+    simple = spelled(name)
+    if simple in _LIMITS | _OFFSETS | _PAGES:
+        return None
+    if simple in _SEARCHES:
+        words = {word.rstrip("s") for word in words_of(str(value))}
+        held = [row for row in rows if words <= {word.rstrip("s") for word in words_of(_text_of(row.fields))}]
+        return held if words else None
+    way, _, field = simple.partition("_")
+    if way in _BOUNDS and any(field in row for row in rows):
+        return [row for row in rows if field in row and _within(row[field], value, least=_BOUNDS[way])]
+    if any(name in row for row in rows) or is_own_key(name, kind):
+        return [
+            row for row in rows if (name in row and _equal(row[name], value)) or _is_key(row, name, value)
+        ]
+    return _joined(rows, kind, name, value, world)
+
+
+def _is_key(row: TableRow, name: str, value: JsonValue) -> bool:
+    return bool(row.key) and is_own_key(name, row.kind) and _equal(row.key, value)
+
+
+def _within(own: JsonValue, bound: JsonValue, *, least: bool) -> bool:
+    if isinstance(own, (int, float)) and isinstance(bound, (int, float)):
+        return own >= bound if least else own <= bound
+    texts = isinstance(own, str) and isinstance(bound, str)  # dates in ISO's form are ordered as texts
+    return texts and (str(own) >= str(bound) if least else str(own) <= str(bound))
+
+
+def _joined(
+    rows: Sequence[TableRow], kind: str, name: str, value: JsonValue, world: World
+) -> list[TableRow] | None:
+    """Return the rows that refer to a row of another table which has the value: the orders of a customer's e-mail."""
+    for other in world.kinds():
+        reference, others = f"{other}_id", world.rows(other)
+        if (
+            other == kind
+            or not any(reference in row for row in rows)
+            or not any(name in one for one in others)
+        ):
+            continue
+        columns = world.columns(other)
+        keys: list[JsonValue] = [_key_of(one, columns) for one in others if _equal(one.get(name), value)]
+        return [row for row in rows if reference in row and _equal(row[reference], keys)]
+    return None
+
+
+def _equal(value: JsonValue, asked: JsonValue) -> bool:
+    if isinstance(asked, list):
+        return any(_equal(value, one) for one in asked)
+    if isinstance(value, list):
+        return any(_equal(one, asked) for one in value)
+    if isinstance(value, bool) or isinstance(asked, bool):
+        return value is asked
+    return value is not None and str(value).casefold().strip() == str(asked).casefold().strip()
+
+
+def _text_of(value: object) -> str:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return value if isinstance(value, str) else " ".join(map(_text_of, inside))
+
+
+def _whole(arguments: Mapping[str, JsonValue], names: Collection[str]) -> int | None:
+    found = (value for name, value in arguments.items() if spelled(name) in names)
+    return next(
+        (value for value in found if isinstance(value, int) and not isinstance(value, bool) and value >= 0),
+        None,
+    )
+
 
 _STATES = ("status", "state")
 _MOST_DEPTH = 6

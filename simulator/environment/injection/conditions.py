@@ -21,7 +21,7 @@ from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import NotJsonError, canonical, same
 from simulator.base.work_limit import PatternError, PatternSizeError, Searcher, SearchError, searcher
 from simulator.environment.conventions.entity_kinds import plural
-from simulator.environment.expressions.compiled_expression import ExpressionError
+from simulator.environment.expressions.expression_values import ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.rule_call import Seen, Why
 

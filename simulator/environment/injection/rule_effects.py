@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import Json, JsonObject, copied
-from simulator.environment.expressions.templates import TemplateError, check_template, filled
+from simulator.environment.expressions.expressions import TemplateError, check_template, filled
 from simulator.environment.injection.distortions import Distortion
 
 MAX_LATENCY_SECONDS = 120.0

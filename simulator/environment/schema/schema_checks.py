@@ -21,7 +21,7 @@ from referencing.exceptions import Unresolvable
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.base.work_limit import PatternError, SearchError
-from simulator.environment.schema.pattern_texts import is_found
+from simulator.environment.schema.scalar_instances import is_found
 
 __all__ = [
     "BrokenSchemaError",

@@ -21,8 +21,8 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.expressions.compiled_expression import CompiledExpression, ExpressionError
+from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.expressions.expression_values import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off
 from simulator.environment.world.entities import Contradiction, EntityChange, Origin

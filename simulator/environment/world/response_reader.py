@@ -16,7 +16,7 @@ from simulator.environment.conventions.entity_kinds import (
     own_kind,
     words_of,
 )
-from simulator.environment.conventions.tool_verbs import EarlierAnswer, done_state, is_envelope, is_error
+from simulator.environment.conventions.tool_roles import EarlierAnswer, done_state, is_envelope, is_error
 from simulator.environment.world.connections import NamedThing, ToolIndex
 
 _MOST_DEPTH = 6

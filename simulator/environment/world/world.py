@@ -16,7 +16,7 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.world.connections import (
     NO_CONNECTIONS,
     ConnectionIndex,
@@ -25,9 +25,8 @@ from simulator.environment.world.connections import (
     ToolIndex,
     ToolRole,
 )
-from simulator.environment.world.entities import PERSON, SEED, Entity, EntityChange, Origin
+from simulator.environment.world.entities import NO_TABLES, PERSON, SEED, Entity, EntityChange, Origin, Tables
 from simulator.environment.world.response_reader import ResponseReader, Saying, failed, main_of, says_missing
-from simulator.environment.world.seed_tables import NO_TABLES, Tables
 from simulator.environment.world.tool_settings import Authority
 
 

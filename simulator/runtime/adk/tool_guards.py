@@ -36,8 +36,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.world.tool_settings import ToolSettings
+from simulator.environment.world.tool_settings import DeclaredTool, ToolSettings
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.adk_private import Run, has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.outside_work import LISTING, AllowedHosts, listed, watched_connect, watched_lookup

@@ -13,15 +13,14 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.drafts.blanks import Blank
-from simulator.environment.drafts.candidates import Candidate, around
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, Sources, best, draft_of
+from simulator.environment.drafts.candidates import Candidate, around, best, draft_of
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.prompts.tool_prompt import AskedCall
-from simulator.environment.recordings.nearest_calls import Near, nearest
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.prompts.model_prompts import AskedCall
+from simulator.environment.recordings import Near, ObservedCall, nearest
 from simulator.environment.world.invariants import Contradiction
 from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of

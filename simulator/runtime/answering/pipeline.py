@@ -35,9 +35,8 @@ from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.blanks import SURE, Blank, Unsure, unsure_of
 from simulator.environment.drafts.draft_request import Draft
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.expressions.templates import variables_of
-from simulator.environment.injection.rule_call import CallContext, Tally
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.expressions.expressions import variables_of
+from simulator.environment.injection.rule_call import CallContext, DrawStreams, Tally
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Outcome

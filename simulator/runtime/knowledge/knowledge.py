@@ -15,16 +15,14 @@ from simulator.base.json_paths import WHOLE
 from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions.entity_kinds import id_kind
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.drafts.blanks import doubted_fields, without_blanks
 from simulator.environment.environment_facts import StateCleared, WorldEdited
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
-from simulator.environment.world.entities import SEED
+from simulator.environment.world.entities import NO_TABLES, SEED, Tables, TablesError, read_tables
 from simulator.environment.world.invariants import Contradiction, contradictions
-from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesError, read_tables
-from simulator.environment.world.shared_state import registry_of
-from simulator.environment.world.tool_settings import ToolSettings
+from simulator.environment.world.tool_settings import ToolSettings, registry_of
 from simulator.environment.world.world import World
 from simulator.facts import Fact, ModelAnswered, Outcome, Provenance, ToolAnswered, ToolEffects, TurnStarted
 from simulator.journal import ROOT, Journal

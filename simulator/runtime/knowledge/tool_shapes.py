@@ -10,9 +10,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.world.connections import ToolShape
+from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of, runs_agents
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.adk.tool_guards import AnswersItself

@@ -22,22 +22,20 @@ from simulator.environment.conventions.entity_kinds import plural
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.prompts.connection_prompts import (
+from simulator.environment.prompts.json_answers import answer_schema
+from simulator.environment.prompts.model_prompts import (
     CONNECTIONS_SCHEMA,
-    connection_lines,
-    connections_prompt,
-    read_connections,
-    shapes_digest,
-)
-from simulator.environment.prompts.provider_schemas import answer_schema
-from simulator.environment.prompts.tool_prompt import (
     AskedCall,
     KnownThing,
     RecordedExample,
+    connection_lines,
+    connections_prompt,
     prompt_for,
+    read_connections,
+    shapes_digest,
+    source_of_tool,
 )
-from simulator.environment.prompts.tool_source import source_of_tool
-from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings import nearest
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.errors import SimulationError, ends_the_work

@@ -16,9 +16,8 @@ from pydantic import Field
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json
 from simulator.base.secret_masking import redacted, secrets_of
-from simulator.environment.prompts.json_extraction import ReadAnswer, read_answer
-from simulator.environment.prompts.provider_schemas import AnswerSchema
-from simulator.environment.prompts.tool_prompt import repair_prompt
+from simulator.environment.prompts.json_answers import AnswerSchema, ReadAnswer, read_answer
+from simulator.environment.prompts.model_prompts import repair_prompt
 from simulator.runtime.adk.cancellation import TimeIsUpError, apart
 from simulator.runtime.models.model_requests import (
     CUT_OFF,

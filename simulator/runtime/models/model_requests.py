@@ -21,7 +21,7 @@ from google.genai import types
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, digest
 from simulator.base.secret_masking import redacted
-from simulator.environment.prompts.provider_schemas import (
+from simulator.environment.prompts.json_answers import (
     AnswerSchema,
     SentSchema,
     for_gemini,

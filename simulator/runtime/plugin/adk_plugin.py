@@ -30,7 +30,7 @@ from simulator.environment.plugin_config import (
     StandInPlayer,
     read_environment_config,
 )
-from simulator.environment.world.shared_state import SharedState
+from simulator.environment.world.tool_settings import SharedState
 from simulator.runtime.adk.adk_private import Run, invocation_of, let_plugins_go_on, runner_with
 from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch, all_refused, with_set
 from simulator.runtime.adk.turn_context import WATCH

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 
-from simulator.environment.prompts.connection_prompts import shapes_digest
+from simulator.environment.prompts.model_prompts import shapes_digest
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.runtime.models.environment_model import (
     Generation,

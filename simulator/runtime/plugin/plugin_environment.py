@@ -14,9 +14,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, StandInPlayer
-from simulator.environment.recordings.recorded_calls import ObservedCall, RecordingError, read_recording
+from simulator.environment.recordings import ObservedCall, RecordingError, read_recording
 from simulator.environment.world.connections import ToolShape
-from simulator.environment.world.shared_state import SharedState, StateRegistry
+from simulator.environment.world.tool_settings import SharedState, StateRegistry
 from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.boundaries import ToolBoundaryCall

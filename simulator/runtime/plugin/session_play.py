@@ -17,11 +17,10 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.injection.rule_call import Tally
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams, Tally
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import Connections, ToolShape
-from simulator.environment.world.shared_state import SharedState, StateRegistry
+from simulator.environment.world.tool_settings import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
 from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.tool_code import code_of

@@ -20,8 +20,13 @@ from pydantic import BaseModel, ConfigDict
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig, read_environment_config
-from simulator.environment.world.shared_state import SharedState, StateRegistry
-from simulator.environment.world.tool_settings import DefaultToolResponse, ToolSettings, schema_of
+from simulator.environment.world.tool_settings import (
+    DefaultToolResponse,
+    SharedState,
+    StateRegistry,
+    ToolSettings,
+    schema_of,
+)
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.declarations import response_schema_of
 from simulator.runtime.adk.tool_guards import AnswersItself

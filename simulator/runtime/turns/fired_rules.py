@@ -16,7 +16,7 @@ from typing import Any
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rule_effects import (
     OF_A_RESPONSE,
     AnsweringEffect,

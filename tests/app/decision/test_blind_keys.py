@@ -11,7 +11,7 @@ import pytest
 from app.live.agent_catalogue import catalogue
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import StartForm, open_session
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.seats.requests import ModelRequest
 from simulator.session.commands import SetPlayer
 from tests.app.decision.deciding import answers

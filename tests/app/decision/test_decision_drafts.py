@@ -24,7 +24,7 @@ from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError
 from app.live.player_names import NO_MODEL
 from app.session.provenance_labels import RIGHT
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import EnvironmentSettings

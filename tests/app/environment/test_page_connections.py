@@ -12,7 +12,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.kernel.kernel_agent import model_problem
 from tests.app.environment.shaped import CANCEL, Shaped
 from tests.app.page_driver import HOSTILE, Tab

@@ -33,9 +33,13 @@ from app.environment.sources import (
 from app.forms.upload_panel import decoded
 from app.session.page_commands import with_tool
 from simulator.base.json_values import JsonObject
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recordings.recorded_calls import ObservedCall
-from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings, schema_of
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.tool_settings import (
+    DeclaredTool,
+    EnvironmentSettings,
+    ToolSettings,
+    schema_of,
+)
 
 
 def test_recorded_calls_are_counted_by_tool() -> None:

@@ -39,9 +39,8 @@ from simulator.environment.world.connections import (
     found_offline,
     merged,
 )
-from simulator.environment.world.entities import EntityChange
+from simulator.environment.world.entities import EntityChange, read_tables
 from simulator.environment.world.invariants import check_invariant, standing
-from simulator.environment.world.seed_tables import read_tables
 from simulator.environment.world.world import World
 from simulator.runtime.knowledge.world_view import WorldFlag, WorldTable
 from simulator.session.commands import RenameThing

@@ -18,10 +18,9 @@ from app.screens.session_list import ShareSession, carry_out
 from app.session import page_fragments
 from app.session.page_commands import PageWork, hand
 from app.session.timeline_view import counted_steps
-from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.tool_settings import ToolSettings
+from simulator.environment.world.tool_settings import DeclaredTool, ToolSettings
 from simulator.runtime import SimulationError
 from simulator.runtime.commanding import Commanding, SimulatedEnvironment
 from simulator.scripts import read_script

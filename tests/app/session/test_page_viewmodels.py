@@ -22,7 +22,7 @@ from app.session.user_form import (
     script_text,
     seat_words,
 )
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned
 from simulator.session import SimulationSession
 from simulator.session.commands import SetPlayer

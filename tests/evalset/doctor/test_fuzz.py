@@ -25,7 +25,7 @@ from evalset.files.case_text import loaded
 from evalset.files.file_kinds import holds_cases
 from evalset.files.set_outline import KnownFiles
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
-from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
+from simulator.environment.recordings import RecordingError, read_recording
 from tests.evalset.doctor.examples import (
     a_case,
     a_message,

@@ -19,7 +19,7 @@ from evalset import EvalSetError, EvalSetWriter, ScenarioError, read_cases
 from evalset.doctor import examine, mend
 from evalset.files.case_text import loaded
 from evalset.files.set_outline import KnownFiles
-from simulator.environment.recordings.recorded_calls import read_recording
+from simulator.environment.recordings import read_recording
 from tests.evalset.doctor.examples import Json
 from tests.evalset.files.examples import a_case
 

@@ -16,7 +16,7 @@ from simulator.agents.demos.expense_approver import tools as expense_tools
 from simulator.agents.demos.order_desk import tools as order_tools
 from simulator.agents.demos.travel_planner import places, tools
 from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
-from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.entities import read_tables
 from simulator.facts import AgentSelected
 from simulator.journal import Journal
 from simulator.runtime import SimulationError

@@ -20,8 +20,8 @@ from evalset.golden_trace.scenarios import read_scenarios
 from simulator.base import documents
 from simulator.base.documents import DocumentError, Located, line_of, read_document, write_yaml
 from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
-from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
-from simulator.environment.world.seed_tables import TablesError, read_tables
+from simulator.environment.recordings import RecordingError, read_recording
+from simulator.environment.world.entities import TablesError, read_tables
 from simulator.journal import Journal, JournalError
 from simulator.scripts import ScriptError, read_script
 from simulator.store import StoreError, read_session

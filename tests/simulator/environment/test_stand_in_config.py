@@ -24,7 +24,7 @@ from simulator.environment.plugin_config import (
     read_environment_config,
     write_environment_config,
 )
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime.adk.tool_guards import has_body
 from simulator.runtime.plugin import create_plugin

@@ -19,7 +19,7 @@ from simulator.environment.environment_facts import (
     RecordingGiven,
     StateCleared,
 )
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.session import UserQuery
 from simulator.session.adk_event_fields import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import EnvironmentDataGiven, ToolsDeclared
+from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.facts import (
     CallStarted,
     ConversationEnded,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.environment_facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
@@ -19,9 +18,9 @@ from simulator.environment.environment_facts import (
     WorldEdited,
 )
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 from simulator.facts import (
     ConversationEnded,
     Fact,

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.environment.conventions.docstring_fields import (
-    choices_in,
-    default_in,
-    examples_in,
-    field_texts,
-    shape_of_id,
-)
 from simulator.environment.conventions.entity_kinds import (
     collection_of,
     id_kind,
@@ -19,6 +12,13 @@ from simulator.environment.conventions.entity_kinds import (
     kind_named,
 )
 from simulator.environment.conventions.tool_roles import role_of
+from simulator.environment.drafts.docstrings import (
+    choices_in,
+    default_in,
+    examples_in,
+    field_texts,
+    shape_of_id,
+)
 from tests.simulator.base.rows import for_each
 
 

@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.seeded_choice import Chance
 from simulator.environment.drafts.blanks import Unsure, unsure_of
-from simulator.environment.drafts.candidates import Candidate, candidates
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, drafted
+from simulator.environment.drafts.candidates import Candidate, candidates, drafted
+from simulator.environment.drafts.draft_request import Draft, DraftCall
 from simulator.environment.injection.distortions import hostile_texts
-from simulator.environment.schema.inferred_schema import inferred_schema
-from simulator.environment.schema.numerals import fitted
-from simulator.environment.schema.pattern_texts import matching
+from simulator.environment.schema.scalar_instances import Chance, fitted, matching
 from simulator.environment.schema.schema_checks import check
-from simulator.environment.schema.schema_merge import NEVER, merged
+from simulator.environment.schema.schema_fields import inferred_schema
+from simulator.environment.schema.schema_plans import NEVER, merged
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drafts.test_generator import answered
 from tests.simulator.environment.evidence.running import function_of

@@ -14,18 +14,11 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
 from simulator.environment.drafts.blanks import Blank, unsure_of
-from simulator.environment.drafts.candidates import candidates
-from simulator.environment.drafts.draft_generator import (
-    Draft,
-    DraftCall,
-    EarlierAnswer,
-    Sources,
-    drafted,
-)
-from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.drafts.candidates import candidates, drafted
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.world.entities import EntityChange, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.evidence.running import function_of

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
 from simulator.environment.drafts.blanks import unsure_of
-from simulator.environment.drafts.candidates import candidates
-from simulator.environment.drafts.docstring_examples import shown_answer
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.drafts.candidates import candidates, drafted
+from simulator.environment.drafts.docstrings import shown_answer
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.evidence.sketch import CodeReading, Hole, Outcome
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.entities import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drafts.test_generator import answered

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
-from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
 from simulator.environment.drafts.blanks import Unsure, unsure_of
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, draft
-from simulator.environment.drafts.draft_generator import drafted as drafted_from
+from simulator.environment.drafts.candidates import draft
+from simulator.environment.drafts.candidates import drafted as drafted_from
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.drafts.schema_instances import Maker, ValueContext
+from simulator.environment.schema.scalar_instances import Chance
 from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
 from simulator.environment.world.connections import ToolShape, found_offline

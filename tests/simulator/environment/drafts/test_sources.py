@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.drafts.new_ids import next_id
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.drafts.candidates import drafted
+from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.field_texts import next_id
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.entities import read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drafts.test_generator import answered

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.base.json_paths import PathError, field_place, item_place, parse
-from simulator.environment.expressions.compiled_expression import ExpressionError
-from simulator.environment.expressions.expressions import compiled
-from simulator.environment.expressions.templates import TemplateError, filled, variables_of
+from simulator.environment.expressions.expression_values import ExpressionError
+from simulator.environment.expressions.expressions import TemplateError, compiled, filled, variables_of
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values
 from tests.simulator.environment.expressions.costly_expressions import VARIABLES as COSTLY_VARIABLES

@@ -12,7 +12,7 @@ from hypothesis import given
 from pydantic import JsonValue
 
 from simulator.environment.expressions.expression_values import fake_names
-from simulator.environment.expressions.templates import TemplateError, check_template, filled, variables_of
+from simulator.environment.expressions.expressions import TemplateError, check_template, filled, variables_of
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values
 

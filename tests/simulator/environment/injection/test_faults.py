@@ -8,9 +8,8 @@ from typing import Any, get_args
 
 from pydantic import JsonValue
 
-from simulator.environment.expressions.templates import variables_of
+from simulator.environment.expressions.expressions import variables_of
 from simulator.environment.injection.distortions import DistortionKind, categories, distorted
-from simulator.environment.injection.fault_library import Fault, faults, search
 from simulator.environment.injection.rule_call import CallContext
 from simulator.environment.injection.rule_effects import (
     DistortEffect,
@@ -19,6 +18,7 @@ from simulator.environment.injection.rule_effects import (
     RaiseEffect,
     SequenceEffect,
 )
+from simulator.environment.injection.rule_sets import Fault, faults, search
 from simulator.environment.injection.rules import InjectionRule, evaluate
 from tests.simulator.base.rows import for_each
 

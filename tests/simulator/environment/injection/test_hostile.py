@@ -14,7 +14,7 @@ from simulator.environment.injection.distortions import (
     hostile_text,
     hostile_texts,
 )
-from simulator.environment.injection.fault_library import Fault
+from simulator.environment.injection.rule_sets import Fault
 from tests.simulator.base.rows import for_each
 
 CALL = {"tool": "find_hotel", "agent": "booker", "argument": "Oslo"}

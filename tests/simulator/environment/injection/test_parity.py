@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.adk_injection_config import config_from_rules, rules_from_config
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import (
     CallContext,
     ErrorEffect,

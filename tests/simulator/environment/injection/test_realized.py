@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from simulator.environment.expressions.templates import TemplateError, variables_of
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.expressions.expressions import TemplateError, variables_of
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rule_effects import (
     AnsweringEffect,
     ErrorEffect,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import (
     CallContext,
     InjectionRule,

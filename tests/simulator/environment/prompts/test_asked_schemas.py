@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from simulator.environment.prompts.provider_schemas import answer_schema, for_gemini, for_strict, or_error
+from simulator.environment.prompts.json_answers import answer_schema, for_gemini, for_strict, or_error
 from simulator.environment.schema.schema_checks import check
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values

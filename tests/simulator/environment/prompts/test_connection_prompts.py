@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.prompts.connection_prompts import (
+from simulator.environment.prompts.model_prompts import (
     CONNECTIONS_SCHEMA,
     MOST_CHARACTERS,
     connection_lines,

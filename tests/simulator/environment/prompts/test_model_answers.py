@@ -8,8 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.prompts.json_extraction import MOST_CHARACTERS, read_answer
-from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
+from simulator.environment.prompts.json_answers import (
+    MOST_CHARACTERS,
+    AnswerSchema,
+    answer_schema,
+    read_answer,
+)
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import json_values
 

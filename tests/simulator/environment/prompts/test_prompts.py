@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.evidence.sketch import FunctionSource, Module
-from simulator.environment.prompts.provider_schemas import answer_schema
-from simulator.environment.prompts.tool_prompt import (
+from simulator.environment.prompts.json_answers import answer_schema
+from simulator.environment.prompts.model_prompts import (
     AskedCall,
     Budgets,
     KnownThing,
     RecordedExample,
     prompt_for,
     repair_prompt,
+    source_of_tool,
 )
-from simulator.environment.prompts.tool_source import source_of_tool
 from tests.simulator.base.rows import for_each
 
 SCHEMA = {"type": "object", "properties": {"stock": {"type": "integer"}}, "required": ["stock"]}

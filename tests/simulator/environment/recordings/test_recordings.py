@@ -21,11 +21,12 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.recordings.nearest_calls import Near, nearest
-from simulator.environment.recordings.recorded_calls import (
+from simulator.environment.recordings import (
+    Near,
     ObservedCall,
     Recording,
     RecordingError,
+    nearest,
     read_recording,
 )
 from simulator.facts import (

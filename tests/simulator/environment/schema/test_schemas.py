@@ -16,10 +16,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from evalset.recorded.tolerances import PatternTolerance, Unordered, tolerated
 from simulator.base.json_values import JsonObject
 from simulator.base.work_limit import MOST_PARTS, SearchError
-from simulator.environment.conventions.seeded_choice import Chance
-from simulator.environment.drafts.draft_generator import DraftCall, drafted
-from simulator.environment.schema.pattern_texts import (
+from simulator.environment.drafts.candidates import drafted
+from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.schema.scalar_instances import (
     LARGEST,
+    Chance,
     is_found,
     least_size,
     matching,

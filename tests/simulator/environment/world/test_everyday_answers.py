@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
+from simulator.environment.world.entities import NO_TABLES, read_tables
 from simulator.environment.world.invariants import contradictions
-from simulator.environment.world.seed_tables import NO_TABLES, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
-from simulator.environment.world.entities import EntityChange, Origin
+from simulator.environment.world.entities import NO_TABLES, EntityChange, Origin, read_tables
 from simulator.environment.world.invariants import (
     Contradiction,
     InvariantError,
@@ -20,7 +20,6 @@ from simulator.environment.world.invariants import (
     contradictions,
     standing,
 )
-from simulator.environment.world.seed_tables import NO_TABLES, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 

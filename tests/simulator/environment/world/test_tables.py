@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.seed_tables import Table, Tables, TablesError, read_tables
+from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.world.entities import EntityChange, Table, Tables, TablesError, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
 from tests.simulator.environment.drawn_json import NAMES, json_values

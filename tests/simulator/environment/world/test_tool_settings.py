@@ -20,14 +20,17 @@ from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.declared_tools import STEERING, DeclaredTool
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.world.connections import ConnectionEdits, ParameterUse, ToolField, found_offline
-from simulator.environment.world.shared_state import SharedState, StateRegistry, registry_of
 from simulator.environment.world.tool_settings import (
+    STEERING,
+    DeclaredTool,
     DefaultToolResponse,
     EnvironmentSettings,
+    SharedState,
+    StateRegistry,
     ToolSettings,
+    registry_of,
     schema_of,
 )
 from tests.simulator.base.rows import for_each

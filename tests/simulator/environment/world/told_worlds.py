@@ -5,9 +5,8 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_verbs import EarlierAnswer
-from simulator.environment.world.entities import EntityChange
-from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.world.entities import EntityChange, read_tables
 from simulator.environment.world.world import World
 
 ORDER: JsonObject = {

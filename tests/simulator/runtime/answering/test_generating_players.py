@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from simulator.environment.injection.rule_effects import AskEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.facts import Failed, ToolProposed
 from simulator.runtime import ContradictionError, Simulation, SimulationError

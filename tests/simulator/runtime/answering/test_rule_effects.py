@@ -17,7 +17,6 @@ from simulator.environment.injection.conditions import (
     WorldIs,
 )
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.fault_library import faults
 from simulator.environment.injection.rule_effects import (
     AskEffect,
     DelayEffect,
@@ -30,6 +29,7 @@ from simulator.environment.injection.rule_effects import (
     SequenceEffect,
     UniformLatency,
 )
+from simulator.environment.injection.rule_sets import faults
 from simulator.environment.injection.rules import Effect, InjectionRule
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
 from simulator.journal import Journal

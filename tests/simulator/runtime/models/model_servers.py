@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 
-from simulator.environment.prompts.tool_prompt import AskedCall
+from simulator.environment.prompts.model_prompts import AskedCall
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.models.environment_model import Generation, generate
 from simulator.runtime.models.json_client import RequestProgress

@@ -10,7 +10,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 from google.genai import types
 
-from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
+from simulator.environment.prompts.json_answers import AnswerSchema, answer_schema
 from simulator.runtime.adk.boundaries import seat_agent
 from simulator.runtime.models.model_requests import RequestFeatures, asking
 from tests.harness.loopback import loopback

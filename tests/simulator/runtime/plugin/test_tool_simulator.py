@@ -11,7 +11,7 @@ import pytest
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.environment.plugin_config import SimulatedEnvironmentConfig
-from simulator.environment.world.shared_state import StateRegistry
+from simulator.environment.world.tool_settings import StateRegistry
 from simulator.facts import Returned
 from simulator.journal import Journal
 from simulator.runtime import Simulation
