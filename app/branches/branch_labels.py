@@ -12,7 +12,7 @@ from app.server.viewer_time import viewer_time
 from app.session.provenance_labels import as_value
 from app.session.timeline_view import arguments_line, counted_steps, step_words
 from simulator.base.json_paths import ABSENT, differing
-from simulator.branches.branch_tree import BY_ITSELF, Branch, BranchTree, TreeEdge, TreeNode
+from simulator.branches import BY_ITSELF, Branch, BranchTree, TreeEdge, TreeNode
 from simulator.facts import (
     AgentSelected,
     CallStarted,

@@ -23,12 +23,16 @@ from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext
 from app.session.timeline_view import blocks, counted_steps, is_underway, status, step, tool_names
 from simulator.base.json_paths import ABSENT
-from simulator.branches.branch_comparison import (
+from simulator.branches import (
+    Branch,
     ComparedRow,
+    branches,
     compared,
+    first_step,
+    history_at,
     shared_entries,
+    tree,
 )
-from simulator.branches.branch_tree import Branch, branches, first_step, history_at, tree
 from simulator.session.commands import MoveHead
 
 if TYPE_CHECKING:

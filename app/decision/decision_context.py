@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.branches.branch_tree import written_before
+from simulator.branches import written_before
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import Contradiction

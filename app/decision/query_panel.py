@@ -25,7 +25,7 @@ from app.session.page_commands import Steps
 from app.session.timeline_view import query_said
 from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
-from simulator.branches.branch_tree import FailedStep
+from simulator.branches import FailedStep
 from simulator.facts import TurnStarted
 from simulator.session.attached_files import message_of
 from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser, Undo

@@ -16,9 +16,8 @@ from app.live.session_store import server_store
 from app.live.upload_quota import check_attached
 from app.server.owners import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import directory_of
+from simulator.agents.agent_directory import UnfitMessageError, directory_of
 from simulator.agents.agent_fingerprint import loaded_fingerprint
-from simulator.agents.expected_input import UnfitMessageError
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.facts import EVERY, AgentPlayer, EarlierData, SavedArtifact, ToolPlayer

@@ -17,7 +17,7 @@ from evalset.editing.case_history import case_history, tells_agents
 from evalset.editing.case_parts import Case, field
 from evalset.editing.set_work import EditedCase
 from simulator.base.json_paths import differing
-from simulator.branches.branch_comparison import ComparedRow, compared
+from simulator.branches import ComparedRow, compared
 
 _MOST_CHOICES = 1_000
 _VALUES: dict[str, Callable[[Case], Any]] = {

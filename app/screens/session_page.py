@@ -53,9 +53,9 @@ from app.session.session_context import SessionContext
 from app.session.timeline_panel import timeline
 from app.session.timeline_view import before
 from app.session.unopened_panel import elsewhere, unopened
-from simulator.agents.expected_input import UnfitMessageError
+from simulator.agents.agent_directory import UnfitMessageError
 from simulator.base.secret_masking import error_words
-from simulator.branches.branch_tree import failed_step
+from simulator.branches import failed_step
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.facts import ToolAnswered
 from simulator.kernel.kernel_agent import needs_of, unreachable

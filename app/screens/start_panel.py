@@ -35,9 +35,8 @@ from simulator.agents.absent_packages import VARIABLE, placeholder_words
 from simulator.agents.agent_directory import AgentDirectory, said_together
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.kernel.agent_kernels import LOAD_SECONDS
+from simulator.kernel.agent_kernels import LOAD_SECONDS, AgentProcess
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_processes import AgentProcess
 
 _COLUMNS = (1, 1.3)
 _STEPS = """

@@ -20,7 +20,7 @@ from simulator.environment.world.tool_settings import STEERING, TRANSFER
 from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, needs_of
 
 if TYPE_CHECKING:
-    from simulator.agents.expected_input import StateNeeds
+    from simulator.agents.agent_directory import StateNeeds
 
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
 _MOST_ADDED = 2

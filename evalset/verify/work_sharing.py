@@ -23,8 +23,8 @@ from evalset.verify.verify_request import Criteria, Stop, Told, VerifyProgress, 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, settings_from
 from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_settings import project_python
 from simulator.kernel.agent_kernels import KernelExecutor
-from simulator.kernel.interpreters import project_python
 from simulator.kernel.kernel import Kernel
 from simulator.runtime.adk.private_network import used_together
 

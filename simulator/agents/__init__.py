@@ -7,8 +7,14 @@
 from simulator.agents.agent_settings import (
     AGENTS_DIR_VARIABLE,
     AGENTS_VARIABLE,
+    DEMOS,
+    DEMOS_DIR,
     AgentSettings,
     AgentSettingsError,
+    Demo,
+    demo_agent,
+    demo_eval_set,
+    demo_sets_folder,
     settings_from,
 )
 from simulator.agents.catalogue import (
@@ -18,7 +24,6 @@ from simulator.agents.catalogue import (
     catalogue_for,
     find_agents,
 )
-from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent, demo_eval_set, demo_sets_folder
 from simulator.agents.load_failure import AgentLoadError
 from simulator.agents.named_agent import absolute_agent, agent_named
 

@@ -1,14 +1,25 @@
-"""Where the studio looks for agents: what the command line and the environment say."""
+"""What is set of agents: where the command line and the environment say that they are, the demo agents, and the interpreter that runs one: chosen by a person, or of its project's own environment."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
+import os
+import re
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import NoReturn
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_source import MARKS, is_workspace, project_folders
+from simulator.agents.load_advice import OLDEST_ADK
+from simulator.agents.load_failure import AgentLoadError
+from simulator.base.user_files import data_folder, lock_path, made_folder, system_lock, write_whole
 
 AGENTS_DIR_VARIABLE = "GOLDEN_TRACE_AGENTS_DIR"
 """Names a folder of agents, as `--agents-dir` does."""
@@ -102,3 +113,177 @@ def _named(value: str) -> str:
     if not value.strip():
         raise argparse.ArgumentTypeError("the value is empty")
     return value.strip()
+
+
+DEMOS_DIR = Path(__file__).parent / "demos"
+"""The demo agents' folder, in ADK's convention."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What there is to know of a demo agent before it is loaded: what it does, and what one may ask it."""
+
+    description: str
+    example_queries: tuple[str, ...]
+
+
+DEMOS: Mapping[str, Demo] = MappingProxyType(
+    {
+        "order_desk": Demo(
+            "Finds, creates, cancels and refunds orders of a small shop.",
+            (
+                "Where is order A-1002?",
+                "Please cancel order A-1001 and refund me.",
+                "Which orders does ada@example.com have?",
+                "Order 2 mugs and 1 lamp for C-18, by express please.",
+            ),
+        ),
+        "travel_planner": Demo(
+            "Plans a trip: the weather and the papers itself, flights and hotels through its sub-agents.",
+            (
+                "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport.",
+                "What is the weather like in Rome, Lisbon and Athens?",
+                "Which day is the cheapest to fly from Oslo to Lisbon: 4, 5 or 6 May 2026?",
+                "Book a hotel in Vienna from 2026-06-12 for 3 nights. My name is Ada Lovelace.",
+            ),
+        ),
+        "expense_approver": Demo(
+            "Checks expense reports against policy and budget, and pays back what is allowed.",
+            (
+                "E-7 of engineering: hotel 180 EUR and dinner 75 EUR",
+                "E-7 of engineering: flight 640 EUR",
+                "E-12 of sales: tickets for a show 150 EUR and taxi 30 EUR without receipt",
+                '{"employee_id": "E-7", "department": "engineering", "lines": [{"category": "equipment", "amount": 420}]}',
+            ),
+        ),
+    }
+)
+"""Each demo agent by name, so that they can be listed without importing ADK."""
+
+
+def demo_sets_folder() -> Path:
+    """Return the folder of the demo agents' eval sets, among the user's data; it need not be there."""
+    return data_folder(os.environ).absolute() / "eval_sets"
+
+
+def demo_eval_set(name: str) -> Path:
+    """Return the eval set that the golden traces of a demo agent go into by default."""
+    return demo_sets_folder() / name / f"{name}_evals.evalset.json"
+
+
+def demo_agent(name: str) -> SimulatedAgentConfig:
+    """Load a demo agent: "order_desk", "travel_planner" or "expense_approver".
+
+    Its golden traces go among the user's data, never into the installed package.
+
+    Raises:
+        AgentLoadError: There is no demo agent of this name.
+    """
+    if name not in DEMOS:
+        raise AgentLoadError(f"no demo agent named {name!r}; available: {', '.join(DEMOS)}")
+    module = importlib.import_module(f"{__package__}.demos.{name}.agent")
+    return SimulatedAgentConfig(
+        name=name,
+        agent=module.root_agent,
+        eval_set_path=demo_eval_set(name),
+        app_name=name,
+        origin=str(DEMOS_DIR / name),
+        environment_data=DEMOS_DIR / name,
+    )
+
+
+_ENVIRONMENTS = (".venv", "venv")
+_PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
+_ADK = re.compile(r"google_adk-(\d+)\.(\d+)")
+_PATIENCE_SECONDS = 10.0
+
+
+def chosen_python(agent: Path) -> Path | None:
+    """Return the interpreter that a person has chosen for an agent; None where nobody has, or where it is there no more.
+
+    Args:
+        agent: The agent's folder or file.
+    """
+    chosen = _choices().get(_key(agent))
+    return Path(chosen) if chosen and Path(chosen).is_file() else None
+
+
+def choose_python(agent: Path, python: Path | None) -> None:
+    """Keep the choice of an interpreter among the user's data; None for that of the agent's project again.
+
+    Raises:
+        OSError: It cannot be kept.
+    """
+    path = _place()
+    made_folder(path.parent)
+    with system_lock(
+        lock_path(path), _PATIENCE_SECONDS
+    ):  # from before it is read: another choice is not lost
+        choices = _choices()
+        choices.pop(_key(agent), None)
+        if python is not None:
+            choices[_key(agent)] = str(python)
+        write_whole(path, [json.dumps(choices, indent=2).encode()])
+
+
+def _place() -> Path:
+    return data_folder(os.environ) / "interpreters.json"
+
+
+def _key(agent: Path) -> str:
+    return str(agent.expanduser().absolute())
+
+
+def _choices() -> dict[str, str]:
+    try:
+        found = json.loads(_place().read_text())
+    except (OSError, ValueError):  # nobody has chosen, or the file is damaged: then it is written anew
+        return {}
+    return {str(agent): str(python) for agent, python in found.items()} if isinstance(found, dict) else {}
+
+
+def project_python(agent: Path) -> Path | None:
+    """Return the interpreter that was chosen for an agent, else that of the environment that lies in its project.
+
+    None where it has none, where that is this process's own, and where no google-adk is in it that can play: then the agent is loaded with
+    what is installed here.
+
+    Args:
+        agent: The agent's folder or file.
+    """
+    if (chosen := chosen_python(agent)) is not None:
+        return chosen
+    for folder in _project(agent):
+        if (python := _in(folder)) is not None:
+            is_own = python.parents[1] == Path(sys.prefix)
+            return None if is_own or not _has_adk(python.parents[1]) else python
+    return None
+
+
+def _project(agent: Path) -> Iterator[Path]:
+    """Yield the folders of an agent's project that may hold its environment: up to the nearest mark, and the root of the workspace that it is in."""
+    folders = project_folders(agent)
+    own = next(
+        (place for place, folder in enumerate(folders) if any((folder / mark).exists() for mark in MARKS)),
+        len(folders),
+    )
+    yield from folders[: own + 1]
+    yield from filter(is_workspace, folders[own + 1 :])
+
+
+def _in(folder: Path) -> Path | None:
+    for environment in _ENVIRONMENTS:
+        for python in _PYTHONS:
+            found = folder / environment / python
+            if (folder / environment / "pyvenv.cfg").is_file() and found.exists():
+                return found
+    return None
+
+
+def _has_adk(environment: Path) -> bool:
+    """Tell by the names of what is installed whether google-adk is, in a version that can play."""
+    places = (*environment.glob("lib/python*/site-packages"), environment / "Lib" / "site-packages")
+    versions = (
+        _ADK.match(installed.name) for place in places for installed in place.glob("google_adk-*.dist-info")
+    )
+    return any((int(found[1]), int(found[2])) >= OLDEST_ADK for found in versions if found)

@@ -1,4 +1,4 @@
-"""Finds the source of an agent on disk, the files that it can load, and the folders of its project, and gives a digest of it, so that an edit is noticed.
+"""Finds the source of an agent on disk, its environment data, the files that it can load, and the folders of its project, and gives a digest of it, so that an edit is noticed.
 
 A test is no code of the agent, and a note is no prompt, unless something of the agent names it. Where its code lists folders, hands on the
 place where it is, or cannot be read, nobody can tell: then every text counts.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import json
 import os
 import re
 import stat
@@ -17,13 +18,69 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from simulator.agents.environment_data import DATA_FILES
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.documents import DocumentError, read_document, read_file
 from simulator.base.python_source import parsed
+from simulator.base.validation_words import InputError
+from simulator.environment.world.entities import TablesError, read_tables
 
-if TYPE_CHECKING:
-    from simulator.agent_config import SimulatedAgentConfig
+DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
+"""The names under which the file lies in an agent's folder; the first one that is there counts."""
+
+
+class EnvironmentDataError(InputError):
+    """The environment data of an agent cannot be used; the text names the file, and what is wrong where."""
+
+
+def environment_data_of(config: SimulatedAgentConfig) -> str:
+    """Return the environment data of an agent as it is now: JSON of tables, or words; empty where it brings none.
+
+    Raises:
+        EnvironmentDataError: The file cannot be read, or holds no such data.
+    """
+    return environment_data_in(
+        config.environment_data, f"SimulatedAgentConfig {config.name!r}: environment_data"
+    )
+
+
+def environment_data_in(given: str | Path, named: str = "") -> str:
+    """Return environment data: as `environment_data_of`, of a text, which errors call as it is named, or of a file or folder.
+
+    Raises:
+        EnvironmentDataError: As `environment_data_of`.
+    """
+    if not isinstance(given, Path):
+        return _checked(given, named)
+    place = given.expanduser()
+    file = _in_folder(place) if place.is_dir() or not place.suffix else place
+    return "" if file is None else _checked(_data_in(file), str(file))
+
+
+def _in_folder(folder: Path) -> Path | None:
+    return next((folder / name for name in DATA_FILES if (folder / name).is_file()), None)
+
+
+def _data_in(file: Path) -> str:
+    try:
+        text = read_file(file, "data").decode("utf-8-sig")
+        if file.suffix not in {".yaml", ".yml"} or not text.strip():
+            return text
+        document = read_document(text)
+    except OSError as error:
+        raise EnvironmentDataError(f"{file} cannot be read: {error.strerror}") from error
+    except (DocumentError, UnicodeDecodeError) as error:
+        raise EnvironmentDataError(f"{file} cannot be read: {error}") from error
+    return document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _checked(text: str, where: str) -> str:
+    try:
+        read_tables(text)
+    except TablesError as error:
+        raise EnvironmentDataError(f"{where} cannot be used: {error}") from error
+    return text.strip()
 
 
 MARKS = ("pyproject.toml", ".git", "uv.lock", "requirements.txt")

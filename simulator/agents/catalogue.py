@@ -17,10 +17,9 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_folder import IMPORTS, AgentFolder, listed_as
-from simulator.agents.agent_settings import AgentSettings
+from simulator.agents.agent_settings import DEMOS, DEMOS_DIR, AgentSettings, demo_agent
 from simulator.agents.agent_source import source_digest
 from simulator.agents.configs_file import ConfigsFile
-from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.validation_words import near

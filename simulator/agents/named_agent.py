@@ -10,9 +10,8 @@ from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_folder import AgentFolder
-from simulator.agents.agent_settings import AgentSettings
+from simulator.agents.agent_settings import DEMOS, AgentSettings, demo_agent
 from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
-from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.agents.load_failure import AgentLoadError
 from simulator.base.validation_words import near
 

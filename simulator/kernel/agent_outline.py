@@ -18,10 +18,9 @@ from google.genai import types
 from pydantic import BaseModel, Field
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.agent_directory import ELSEWHERE, runs_elsewhere
+from simulator.agents.agent_directory import ELSEWHERE, StateNeeds, runs_elsewhere
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_source import source_of
-from simulator.agents.expected_input import StateNeeds
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.runtime.adk.adk_private import children_of, has_own_code, is_steering, node_of, runs_agents

@@ -19,16 +19,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import StateNeeds, UnfitMessageError, check_here
 from simulator.agents.agent_fingerprint import remember_fingerprint
 from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_settings import chosen_python, project_python
 from simulator.agents.catalogue import Listed, Load
 from simulator.agents.configs_file import ConfigsFile
-from simulator.agents.expected_input import StateNeeds, UnfitMessageError, check_here
 from simulator.agents.load_advice import advice, line_for_adk
 from simulator.agents.load_failure import AgentLoadError
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import AgentKernels
-from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.kernel import KernelError, RefusedError
 
 _CHECK_SECONDS = 5.0

@@ -1,7 +1,7 @@
 """The program of a kernel, run by the interpreter of the agent's project.
 
 Only the packages `simulator` and `evalset` are offered to the agent's process, found by their folder, whatever is installed there. That folder is
-no place to look for anything else, so that no other module of ours stands before one of the project's; `own_packages` lets a project have
+no place to look for anything else, so that no other module of ours stands before one of the project's; `process_setup` lets a project have
 these two names as well. Messages go over the standard input and
 output as they were; what the agent prints goes to the standard error.
 """

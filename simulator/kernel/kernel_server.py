@@ -22,8 +22,8 @@ from pydantic_core import to_jsonable_python
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import called
 from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_settings import demo_agent
 from simulator.agents.configs_file import ConfigsFile
-from simulator.agents.demo_agents import demo_agent
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings_in
@@ -43,8 +43,7 @@ from simulator.kernel.messages import (
     KernelReply,
     SessionDisplay,
 )
-from simulator.kernel.own_packages import import_own, share_names
-from simulator.kernel.process_priority import come_behind_the_page
+from simulator.kernel.process_setup import come_behind_the_page, import_own, share_names
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.adk.private_network import NetworkNeededError
@@ -58,7 +57,7 @@ from simulator.session.commands import ChangeSettings, Command, Question, SetUse
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 FOR_KERNELS = {
-    "check_here": "simulator.agents.expected_input",
+    "check_here": "simulator.agents.agent_directory",
     "accept_here": "evalset.verify.work_sharing",
     "criteria_here": "evalset.verify.work_sharing",
     "eval_ids_here": "evalset.verify.work_sharing",

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from simulator.kernel.kernel_program import template_command
-from simulator.kernel.process_priority import NICE, set_group_niceness
+from simulator.kernel.process_setup import NICE, set_group_niceness
 
 CAN_FORK = sys.platform == "linux"
 """Elsewhere a process that has imported much cannot be forked safely."""

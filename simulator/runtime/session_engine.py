@@ -40,7 +40,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.environment_data import environment_data_of
+from simulator.agents.agent_source import environment_data_of
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import InjectionRule

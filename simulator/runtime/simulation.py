@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.models.base_llm import BaseLlm
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.environment_data import EnvironmentDataError
+from simulator.agents.agent_source import EnvironmentDataError
 from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, assert_never
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import canonical
-from simulator.branches.branch_tree import failed_step
+from simulator.branches import failed_step
 from simulator.environment.environment_facts import (
     EnvironmentChanged,
     EnvironmentDataGiven,

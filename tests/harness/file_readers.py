@@ -43,7 +43,7 @@ from evalset.verify.cases_to_verify import read_recorded_set
 from evalset.verify.metric import criteria_of
 from evalset.verify.results import VerifyError
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
+from simulator.agents.agent_source import EnvironmentDataError, environment_data_of
 from simulator.base.documents import DocumentError, read_document
 from simulator.base.json_text import read_json
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
 
-from simulator.agents.expected_input import StateNeeds
+from simulator.agents.agent_directory import StateNeeds
 from simulator.runtime.adk.adk_private import all_below, children_of, instruction_keys
 
 _PLAIN = (SequentialAgent, LoopAgent, ParallelAgent)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.branches.branch_tree import BY_ITSELF
+from simulator.branches import BY_ITSELF
 from simulator.environment.environment_facts import (
     EnvironmentChanged,
     EnvironmentDataGiven,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.branches.branch_labels import ending, forks, newest_of, tree_dot
 from app.branches.branches_panel import PAGE_BRANCHES
-from simulator.branches.branch_tree import branches, tree
+from simulator.branches import branches, tree
 from simulator.facts import Failed, Outcome, RaisedError, Returned, RulesChanged, TurnEnded
 from simulator.journal import ROOT
 from simulator.session.commands import MoveHead

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from simulator.agents.demo_agents import demo_agent
+from simulator.agents.agent_settings import demo_agent
 from simulator.runtime import Simulation
 from tests.app.desk_sessions import taken_in
 from tests.app.page_driver import Tab

@@ -18,7 +18,7 @@ from app.live.live_sessions import LiveSession
 from app.screens import start_page
 from app.server.owners import LOCAL, Visitor
 from evalset.verify.results import VERDICTS
-from simulator.kernel.interpreters import chosen_python, project_python
+from simulator.agents.agent_settings import chosen_python, project_python
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called

@@ -11,11 +11,10 @@ import pytest
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.agent_config import AgentConfigError
 from simulator.agents import AgentCatalogue, AgentSettings, demo_agent
-from simulator.agents.agent_source import source_digest
+from simulator.agents.agent_source import EnvironmentDataError, environment_data_of, source_digest
 from simulator.agents.demos.expense_approver import tools as expense_tools
 from simulator.agents.demos.order_desk import tools as order_tools
-from simulator.agents.demos.travel_planner import places, tools
-from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
+from simulator.agents.demos.travel_planner import tools
 from simulator.environment.world.entities import read_tables
 from simulator.facts import AgentSelected
 from simulator.journal import Journal
@@ -126,8 +125,8 @@ def test_the_demos_data_says_what_their_tools_say() -> None:
     assert budgets == {department.value: left for department, left in expense_tools.BUDGETS.items()}
     limits = {one["category"]: one["limit"] for one in expenses["limits"]}
     assert limits == {category.value: most for category, most in expense_tools.LIMITS.items()}
-    assert {one["city"]: one["code"] for one in trips["airports"]} == places.AIRPORTS
-    assert {one["city"]: one["country"] for one in trips["airports"]} == places.COUNTRIES
+    assert {one["city"]: one["code"] for one in trips["airports"]} == tools.AIRPORTS
+    assert {one["city"]: one["country"] for one in trips["airports"]} == tools.COUNTRIES
     assert set(trips["visa_free_bloc"]) == tools._VISA_FREE_BLOC
 
 

@@ -12,7 +12,7 @@ from google.genai.types import Content
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulator.agents import demo_agent
-from simulator.agents.expected_input import UnfitMessageError, check_message, input_schema
+from simulator.agents.agent_directory import UnfitMessageError, check_message, input_schema
 from simulator.base.json_values import JsonObject
 from tests.simulator.base.rows import for_each
 

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 
 from simulator.agents import catalogue_for
 from simulator.agents.agent_fingerprint import agent_fingerprint, changes, loaded_fingerprint
-from simulator.agents.agent_settings import AgentSettings
+from simulator.agents.agent_settings import DEMOS, AgentSettings, demo_agent
 from simulator.agents.catalogue import AgentCatalogue
-from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.runtime.adk.boundaries import install
 from tests.harness.processes import REPOSITORY, completed
 from tests.simulator.runtime.playing import Mode, played

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from simulator.agents.agent_folder import forget
-from simulator.kernel.own_packages import _known
+from simulator.kernel.process_setup import _known
 from tests.harness.imported import forget_written
 
 

@@ -15,8 +15,8 @@ from evalset import EvalSetWriter
 from evalset.kept_runs.kept_run import KeptRun
 from evalset.kept_runs.run_files import keep_run
 from simulator.agents import demo_sets_folder
+from simulator.agents.agent_settings import choose_python
 from simulator.base.user_files import made_folder
-from simulator.kernel.interpreters import choose_python
 from simulator.store.database import Database
 from simulator.store.locations import default_path
 from tests.evalset.files.examples import a_case

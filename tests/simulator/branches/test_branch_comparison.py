@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator import branches
 from simulator.base.json_paths import ABSENT, differing, parse
 from simulator.base.json_values import same
-from simulator.branches import branch_comparison
-from simulator.branches.branch_comparison import (
+from simulator.branches import (
     ComparedRow,
     compared,
     shared_entries,
@@ -119,7 +119,7 @@ def test_an_error_stands_beside_the_answer_of_the_same_tool() -> None:
 
 def test_what_is_too_long_to_be_aligned_stands_place_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patched because histories that long would take the test seconds: nothing of the rest is lost."""
-    monkeypatch.setattr(branch_comparison, "MOST_ALIGNED", 2)
+    monkeypatch.setattr(branches, "MOST_ALIGNED", 2)
     left, right = _history([("find", 1), ("find", 2), ("find", 3)]), _history([("cancel", 1), ("find", 3)])
     rows = compared(left, right)
     assert tuple(row.left for row in rows if row.left) == left[1:]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simulator.branches.branch_tree import (
+from simulator.branches import (
     BY_ITSELF,
     Branch,
     BranchTree,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
+from simulator.agents.agent_directory import UnfitMessageError
 from simulator.agents.agent_fingerprint import under_earlier_name
-from simulator.agents.expected_input import UnfitMessageError
 from simulator.kernel import agent_kernels, kernel_agent
 from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, model_problem
 from simulator.kernel.remote_simulation import RemoteSimulation

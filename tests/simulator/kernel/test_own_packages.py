@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
+from simulator.agents.agent_settings import project_python
 from simulator.kernel import agent_kernels
-from simulator.kernel.interpreters import project_python
 from simulator.kernel.kernel_agent import KernelLoader
 from simulator.seats.answers import called, said
 from tests.simulator.kernel.projects import DESK, PATIENCE, config_of, greeted, project

@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel import kernel_processes, remote_simulation
+from simulator.kernel import agent_kernels, remote_simulation
+from simulator.kernel.agent_kernels import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.kernel.kernel import LONGEST_LINE, printed_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
-from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
-from simulator.kernel.process_priority import LAST
+from simulator.kernel.process_setup import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState
@@ -35,7 +35,7 @@ from tests.simulator.kernel.projects import (
 pytestmark = pytest.mark.process
 
 
-def of(config: KernelAgentConfig) -> kernel_processes.AgentProcess | None:
+def of(config: KernelAgentConfig) -> agent_kernels.AgentProcess | None:
     """Return what is said of the agent's process."""
     number = config.kernels.running
     wanted = None if number is None else number.process_id
@@ -100,7 +100,7 @@ def test_where_memory_is_short_the_one_that_waits_longest_ends(
     """Not before, and not one that was used just now."""
     end_idle(available=lambda: 0.0)
     assert runs(config)
-    monkeypatch.setattr(kernel_processes, "_LATELY_SECONDS", 0.0)
+    monkeypatch.setattr(agent_kernels, "_LATELY_SECONDS", 0.0)
     end_idle(available=lambda: 0.9)
     assert runs(config)
     end_idle(available=lambda: 0.01)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from simulator import ErrorEffect, InjectionRule, Seats, Simulation, SimulationError
-from simulator.branches.branch_tree import branches
+from simulator.branches import branches
 from simulator.facts import Deferred
 from simulator.journal import Journal
 from simulator.seats.answers import ToolAnswer, called, failed, returned, said

@@ -1,14 +1,65 @@
-"""The travel planner's tools: a small timetable, hotels, the weather, and entry rules, all generated."""
+"""The travel planner's tools, and the cities, countries and peoples that it knows: a small timetable, hotels, the weather, and entry rules, all generated."""
 
-# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
-# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
+from __future__ import annotations
 
 from typing import Literal
 
 from google.adk.tools.tool_context import ToolContext
 from typing_extensions import TypedDict
 
-from simulator.agents.demos.travel_planner.places import AIRPORTS, COUNTRIES
+AIRPORTS = {
+    "Athens": "ATH",
+    "Bergen": "BGO",
+    "Berlin": "BER",
+    "Copenhagen": "CPH",
+    "Lisbon": "LIS",
+    "London": "LON",
+    "Madrid": "MAD",
+    "New York": "NYC",
+    "Oslo": "OSL",
+    "Paris": "PAR",
+    "Rome": "ROM",
+    "Tokyo": "TYO",
+    "Vienna": "VIE",
+}
+
+COUNTRIES = {
+    "Athens": "Greece",
+    "Bergen": "Norway",
+    "Berlin": "Germany",
+    "Copenhagen": "Denmark",
+    "Lisbon": "Portugal",
+    "London": "United Kingdom",
+    "Madrid": "Spain",
+    "New York": "United States",
+    "Oslo": "Norway",
+    "Paris": "France",
+    "Rome": "Italy",
+    "Tokyo": "Japan",
+    "Vienna": "Austria",
+}
+
+PEOPLES = {
+    "american": "United States",
+    "austrian": "Austria",
+    "british": "United Kingdom",
+    "danish": "Denmark",
+    "french": "France",
+    "german": "Germany",
+    "greek": "Greece",
+    "indian": "India",
+    "italian": "Italy",
+    "japanese": "Japan",
+    "norwegian": "Norway",
+    "portuguese": "Portugal",
+    "spanish": "Spain",
+    "swedish": "Sweden",
+}
+
+
+# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
+# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
+
 
 CURRENCY = "EUR"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from simulator.agents.demo_model import Talk
-from simulator.agents.demos.travel_planner.places import AIRPORTS, COUNTRIES, PEOPLES
+from simulator.agents.demos.travel_planner.tools import AIRPORTS, COUNTRIES, PEOPLES
 
 WEATHER, ENTRY, FLIGHTS, HOTELS = "weather", "entry", "flights", "hotels"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator import Seats, Simulation, called, demo_agent, said
-from simulator.agents.demo_agents import DEMOS
+from simulator.agents.agent_settings import DEMOS
 from simulator.seats.answers import ModelAnswer
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import SessionState

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulator import failed
 from simulator.agents import DEMOS
 from simulator.agents.demo_model import MAX_STEPS, Answer, money, number, pick_number, pick_text, quoted
-from simulator.agents.demos.expense_approver.schemas import Decision
+from simulator.agents.demos.expense_approver.tools import Decision
 from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState, SimulationSession
 from simulator.session.history import FinalResponse

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from simulator import failed
-from simulator.agents.demos.expense_approver.schemas import Decision
-from simulator.agents.demos.expense_approver.tools import CONFIRM_ABOVE, PAYMENTS, needs_confirmation
+from simulator.agents.demos.expense_approver.tools import (
+    CONFIRM_ABOVE,
+    PAYMENTS,
+    Decision,
+    needs_confirmation,
+)
 from simulator.session import SessionState
 from tests.simulator.agents.playing import calls, failures, last_words, play, play_real, scripted, tools
 from tests.simulator.base.rows import for_each
