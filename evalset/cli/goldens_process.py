@@ -25,7 +25,7 @@ from evalset.replay.model_choice import ANSWERED_BY, IN_TESTS
 from evalset.verify.report import network_words, reasons
 from evalset.verify.results import UNCHECKED, VerifyError
 from evalset.verify.verify_request import VerifyRequest
-from evalset.verify.work_sharing import CaseByCase, accept_here, eval_ids_here, interpreter_for, kernels_with
+from evalset.verify.verify_run import CaseByCase, accept_here, eval_ids_here, interpreter_for, kernels_with
 from simulator.agents import absolute_agent
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject

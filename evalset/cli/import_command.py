@@ -13,6 +13,7 @@ from evalset.cli.command_frame import QUIET, RESULT, ShellCommand, file_option, 
 from evalset.cli.exit_codes import BAD_INPUT, DONE, WORDS
 from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.errors import EvalSetError
+from evalset.files.eval_names import renames_from
 from evalset.files.json_streams import SpoolError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ CODES = (
 
 
 def _carried_out(given: argparse.Namespace, progress: ProgressLine) -> int:
-    from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - `--help` waits for no ADK
-
     given.rename_agent = renames_from(given.rename_agent)
     from evalset.editing.sidecars import brought_reviews  # noqa: PLC0415 - wrong words need no ADK
     from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above

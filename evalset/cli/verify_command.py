@@ -37,6 +37,7 @@ from evalset.cli.command_frame import (
 from evalset.cli.exit_codes import INTERRUPTED
 from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.datasets.agent_projects import eval_folders
+from evalset.files.eval_names import renames_from
 from evalset.files.file_kinds import files_below
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
@@ -113,8 +114,11 @@ def _carried_out(given: argparse.Namespace, progress: ProgressLine, stop: thread
 
 def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading.Event) -> Verification:
     """Verify in as many kernels as pay; in this process only where one would do, and the models need the network anyway."""
-    from evalset.verify.verify_run import chosen_ids  # noqa: PLC0415 - `--help` waits for nothing
-    from evalset.verify.work_sharing import interpreter_for, workers_for  # noqa: PLC0415 - as above
+    from evalset.verify.verify_run import (  # noqa: PLC0415 - as above
+        chosen_ids,
+        interpreter_for,
+        workers_for,
+    )
 
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
     workers = given.processes or workers_for(len(chosen_ids(given.set, given.case)) * given.runs)
@@ -127,7 +131,7 @@ def _verified(given: argparse.Namespace, progress: ProgressLine, stop: threading
 
 @contextmanager
 def _kernels(python: Path, workers: int, models: Models) -> Iterator[KernelExecutor]:
-    from evalset.verify.work_sharing import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.verify.verify_run import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
 
     executor = kernels_with(python, workers, models)
     try:
@@ -174,8 +178,6 @@ def renames_of(words: list[str]) -> dict[str, str]:
     Raises:
         VerifyError: A word is none.
     """
-    from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - as above
-
     try:
         return renames_from(words)
     except ValueError as error:
@@ -261,7 +263,7 @@ def _configured(config: Path, executor: KernelExecutor | None, workers: int) -> 
         from evalset.verify.metric import criteria_of  # noqa: PLC0415 - imports ADK
 
         return criteria_of(config)
-    from evalset.verify.work_sharing import configured_by  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.verify.verify_run import configured_by  # noqa: PLC0415 - `--help` waits for nothing
     from simulator.kernel.kernel import KernelError, RefusedError  # noqa: PLC0415 - as above
 
     try:

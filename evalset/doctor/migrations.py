@@ -22,9 +22,8 @@ from evalset.doctor.fixes import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.set_checks import kind_of
 from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, RenameMember, Replace, apply
-from evalset.recorded.agent_renaming import keys_of, places_of
 from evalset.recorded.golden_digests import DIGESTED, digests_of, value_digest
-from evalset.recorded.known_agents import KnownAgent, KnownAgents
+from evalset.recorded.known_agents import KnownAgent, KnownAgents, keys_of, places_of
 from evalset.recorded.tolerances import EVERY_TOOL
 from simulator.base.json_text import JsonPlaces
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from evalset.files.eval_names import renames_from
 from evalset.measured import Measured
-from evalset.recorded.agent_renaming import renames_from
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import Json, write

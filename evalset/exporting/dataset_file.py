@@ -30,10 +30,10 @@ from evalset.exporting import golden_metrics
 from evalset.files.case_text import case_object
 from evalset.files.set_outline import Style
 from evalset.golden_trace.golden_steps import without_confirmations
-from evalset.recorded.pairing import paired
+from evalset.golden_trace.steps import paired
 from evalset.recorded.recorded_turns import answers_given, data_text, ended_data, final_parts, said_steps
 from evalset.recorded.recording import CaseNote, RecordedCase, RecordedTurn, end_state
-from evalset.recorded.stored_answers import NO_NOTES
+from evalset.recorded.recording_files import NO_NOTES
 from evalset.recorded.tolerances import Tolerance
 from simulator.base import json_paths
 from simulator.base.json_values import JsonObject, copied, same

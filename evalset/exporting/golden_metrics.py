@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from evalset.recorded.pairing import paired
+from evalset.golden_trace.steps import paired
 from simulator.base.json_values import same
 
 FIELD = "golden_trace"

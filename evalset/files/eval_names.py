@@ -137,3 +137,18 @@ def reviews_path(eval_set: Path | str) -> Path:
 def no_case(eval_set: object, eval_id: str, eval_ids: Iterable[str]) -> str:
     """Say that a file has no case of an id, and which it has that are like it."""
     return f"{eval_set} has no case {eval_id!r}; {near(eval_id, eval_ids)}"
+
+
+def renames_from(words: list[str]) -> dict[str, str]:
+    """Read `OLD=NEW`, each OLD once.
+
+    Raises:
+        ValueError: One of them is something else; the text says which.
+    """
+    names: dict[str, str] = {}
+    for each in words:
+        old, equals, new = each.partition("=")
+        if not (equals and old and new) or old in names:
+            raise ValueError(f"--rename-agent {each}: expected OLD=NEW, with each OLD only once")
+        names[old] = new
+    return names

@@ -1,9 +1,13 @@
-"""Says what the steps of a turn are, of a golden as of a run. Knows no ADK, whose import takes a second."""
+"""Says what the steps of a turn are, of a golden as of a run, and pairs what is on one side with what is on the other. Pure.
+
+`in_order` sets calls side by side in their order, `paired` finds as many as can have one of their own. Knows no ADK, whose import takes a second.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Literal, NamedTuple, TypeAlias
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
@@ -45,3 +49,86 @@ def with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> t
 def text_of(steps: Sequence[Step], kind: str) -> str:
     """Return what the user asks, or what the agent says at last, among the steps of a turn."""
     return next((step.text for step in steps if step.kind == kind), "")
+
+
+Alike: TypeAlias = Callable[[int, int], bool]
+"""Checks whether the golden call of a place and the actual one of a place are the same."""
+
+
+class CallPair(NamedTuple):
+    """A golden and an actual call that belong together, by their places; None where there is none."""
+
+    golden: int | None
+    actual: int | None
+    alike: bool
+
+
+def paired(choices: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return as many of the first as can be one of the second of their own, by augmenting paths.
+
+    Args:
+        choices: For each of the first, the places of the second that it may have; the ones it would rather have come first.
+    """
+    partner: dict[int, int] = {}
+
+    def place(one: int, seen: set[int]) -> bool:
+        for other in choices[one]:
+            if other not in seen:
+                seen.add(other)
+                if other not in partner or place(partner[other], seen):
+                    partner[other] = one
+                    return True
+        return False
+
+    for one in range(len(choices)):
+        place(one, set())
+    return {one: other for other, one in partner.items()}
+
+
+def in_order(golden: int, actual: int, alike: Alike) -> list[CallPair]:
+    """Set calls side by side in their order; `alike` is false where a call differs, is missing, or is one too many."""
+    rows: list[CallPair] = []
+    g = a = 0
+    for next_g, next_a in [*_longest(golden, actual, alike), (golden, actual)]:
+        gap = zip_longest(range(g, next_g), range(a, next_a))
+        rows += [CallPair(left, right, alike=False) for left, right in gap]
+        if next_g < golden and next_a < actual:
+            rows.append(CallPair(next_g, next_a, alike=True))
+        g, a = next_g + 1, next_a + 1
+    return rows
+
+
+def _longest(golden: int, actual: int, alike: Alike) -> list[tuple[int, int]]:
+    """Find a longest common subsequence; what is common at both ends is part of one."""
+    start = 0
+    while start < min(golden, actual) and alike(start, start):
+        start += 1
+    end = 0
+    while end < min(golden, actual) - start and alike(golden - 1 - end, actual - 1 - end):
+        end += 1
+    head = [(place, place) for place in range(start)]
+    tail = [(golden - place, actual - place) for place in range(end, 0, -1)]
+    return [*head, *_middle(range(start, golden - end), range(start, actual - end), alike), *tail]
+
+
+def _middle(golden: range, actual: range, alike: Alike) -> list[tuple[int, int]]:
+    lengths = [[0] * (len(actual) + 1) for _ in range(len(golden) + 1)]
+    same = {(g, a) for g in golden for a in actual if alike(g, a)}
+    for row in reversed(range(len(golden))):
+        for column in reversed(range(len(actual))):
+            lengths[row][column] = (
+                lengths[row + 1][column + 1] + 1
+                if (golden[row], actual[column]) in same
+                else max(lengths[row + 1][column], lengths[row][column + 1])
+            )
+    found: list[tuple[int, int]] = []
+    row = column = 0
+    while row < len(golden) and column < len(actual):
+        if (golden[row], actual[column]) in same:
+            found.append((golden[row], actual[column]))
+            row, column = row + 1, column + 1
+        elif lengths[row + 1][column] >= lengths[row][column + 1]:
+            row += 1
+        else:
+            column += 1
+    return found

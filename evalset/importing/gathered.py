@@ -19,12 +19,11 @@ from evalset.files.eval_names import FreeIds, case_digest, flaw_of_eval_id, usab
 from evalset.files.json_streams import Span, Spool, SpoolError
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.scenarios import is_named_by_scenario
-from evalset.recorded.agent_renaming import renamed_case, renamed_recording
 from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.known_agents import renamed_case, renamed_recording
 from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import CaseNote, RecordedCase, version_of
-from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
-from evalset.recorded.stored_answers import put_texts
+from evalset.recorded.recording_files import RecordedEnvironmentError, put_texts, sidecar_of, value_text
 from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
 from simulator.base.validation_words import MOST_TEXT, InputError, shortened

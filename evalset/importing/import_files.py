@@ -38,8 +38,13 @@ from evalset.importing.gathered import (
 from evalset.importing.known_answers import known_answers
 from evalset.recorded.recording import FORMAT as SIDECAR
 from evalset.recorded.recording import CaseNote, RecordedCase
-from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
-from evalset.recorded.stored_answers import Stored, stored_recordings
+from evalset.recorded.recording_files import (
+    KEY,
+    RecordedEnvironmentError,
+    Stored,
+    sidecar_of,
+    stored_recordings,
+)
 from simulator.base.adk_names import OF_APP, OF_USER, snake
 from simulator.base.documents import LIMITS, DocumentError, open_archive, open_file, read_file
 from simulator.base.json_text import JsonTextError, collecting_seldom, read_json

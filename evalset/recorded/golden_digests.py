@@ -14,8 +14,7 @@ from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocati
 from google.genai.types import Content
 
 from evalset.golden_trace.golden_steps import content_words, steps_of, without_confirmations
-from evalset.golden_trace.steps import Step, response_behind, text_of, with_state
-from evalset.recorded.pairing import in_order
+from evalset.golden_trace.steps import Step, in_order, response_behind, text_of, with_state
 from evalset.recorded.recording import (
     GoldenCall,
     GoldenTurn,

@@ -1,26 +1,36 @@
-"""Knows what an agent can call, and which one a recording may be of: loads agents in ADK's own way, and lists their tools and sub-agents."""
+"""Knows what an agent can call, which one a recording may be of, and where that names it.
+
+Agents are loaded in ADK's own way, and their tools and sub-agents listed. `places_of` finds every place at which a case or its recording names an agent, to give it
+the name that the agent has now: as ADK's app, as the author of events and answers, as the target of a transfer, on the path of a graph's node, and where it is used as a
+tool also as a tool. What arguments, responses, states and texts say is left alone.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from evalset.measured import MeasuredAgent, measured_agent
 from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran, asking_tool
-from evalset.recorded.recording import RecordedCase, is_imported
+from evalset.recorded.recording import RecordedCase, is_imported, lean, without_golden
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.agent_folder import AgentFolder, agent_above, listed_as
+from simulator.base.json_text import JsonPath
 from simulator.environment.schema.schema_checks import misnamed, refusal, undeclared
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import STEERING, TRANSFER
 from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader, needs_of
 
 if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+
     from simulator.agents.agent_directory import StateNeeds
+
 
 _ADDED_BY_ADK = STEERING - {"exit_loop"}
 _MOST_ADDED = 2
@@ -384,3 +394,148 @@ class KnownAgents:
                 f"Tools and arguments of {name!r} were not checked, because the agent could not be loaded: {entry.error}"
             )
         return known_agent(entry.config) if entry.config else None
+
+
+_Found: TypeAlias = tuple[JsonPath, str, str]
+"""A place, what stands there, and what shall."""
+
+APP_NAMES = frozenset({"app_name", "appName"})
+_AGENTS = frozenset({"author", "agent"})
+_TOOLS = frozenset({"tool", "tool_name"})
+_CALLS = frozenset({"function_call", "functionCall", "function_response", "functionResponse"})
+_LISTED = frozenset({"tool_uses", "toolUses", "tool_responses", "toolResponses"})
+_INSIDE = frozenset(
+    {
+        *(
+            "conversation",
+            "intermediate_data",
+            "intermediateData",
+            "invocation_events",
+            "invocationEvents",
+            "content",
+            "parts",
+        ),
+        *(
+            "session_input",
+            "sessionInput",
+            "turns",
+            "calls",
+            "rejected",
+            "agents",
+            "models",
+            "code",
+            "inputs",
+            "responses",
+            "original",
+        ),
+        *("tolerances", "rules", "final_response", "finalResponse"),
+    }
+)
+_SAID = frozenset({"intermediate_responses", "intermediateResponses"})
+_TRANSFER = "transfer_to_agent"
+_STEP = re.compile(r"([^/@]+)(?=@|/|$)")
+
+
+def places_of(
+    value: Any, names: Mapping[str, str], *, apps_only: bool = False
+) -> Iterator[tuple[JsonPath, str]]:
+    """Yield each place of a case, or of what is recorded of one, that names a renamed agent, with what shall stand there.
+
+    Args:
+        value: The case in JSON.
+        names: The new name of each agent, by its old one.
+        apps_only: Only the names of apps: the agents themselves are called as ever.
+    """
+    for path, held, new in _named(value, (), names):
+        if (not apps_only or path[-1] in APP_NAMES) and held != new:
+            yield path, new
+
+
+def keys_of(value: Any, names: Mapping[str, str]) -> Iterator[tuple[JsonPath, str]]:
+    """Yield the recorded schemas of renamed agents that are used as tools: the path of each member, and its new name."""
+    tools = value.get("tools") if isinstance(value, dict) else None
+    if isinstance(tools, dict):
+        yield from (
+            (("tools", name), names[name]) for name in tools if name in names and names[name] not in tools
+        )
+
+
+def _named(value: Any, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    if isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _named(each, (*path, place), names)
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from _member(key, held, (*path, key), names)
+        if value.get("tool") == _TRANSFER:
+            yield from _target(value.get("arguments"), (*path, "arguments"), names)
+
+
+def _member(key: str, held: Any, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    if key in _INSIDE:
+        yield from _named(held, path, names)
+    elif key in _CALLS:
+        yield from _call(held, path, names)
+    elif isinstance(held, str):
+        yield from _text(key, held, path, names)
+    elif isinstance(held, list):
+        for place, each in enumerate(held):
+            yield from _item(key, each, (*path, place), names)
+
+
+def _text(key: str, held: str, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    if key in APP_NAMES | _AGENTS | _TOOLS and held in names:
+        yield path, held, names[held]
+    elif key == "path" and "@" in held:
+        yield path, held, _STEP.sub(lambda step: names.get(step[1], step[1]), held)
+
+
+def _item(key: str, held: Any, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    if key in _LISTED:
+        yield from _call(held, path, names)
+    elif key == "within" and isinstance(held, str) and held in names:
+        yield path, held, names[held]
+    elif key in _SAID and isinstance(held, list) and held and isinstance(held[0], str) and held[0] in names:
+        yield (*path, 0), held[0], names[held[0]]
+
+
+def _call(call: Any, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    if not isinstance(call, dict):
+        return
+    name = call.get("name")
+    if isinstance(name, str) and name in names:
+        yield (*path, "name"), name, names[name]
+    if name == _TRANSFER:
+        yield from _target(call.get("args"), (*path, "args"), names)
+
+
+def _target(arguments: Any, path: JsonPath, names: Mapping[str, str]) -> Iterator[_Found]:
+    target = arguments.get("agent_name") if isinstance(arguments, dict) else None
+    if isinstance(target, str) and target in names:
+        yield (*path, "agent_name"), target, names[target]
+
+
+def renamed_case(case: EvalCase, names: Mapping[str, str], *, apps_only: bool = False) -> EvalCase:
+    """Return a case in which agents have their new names."""
+    document = case.model_dump(mode="json", exclude_none=True)
+    return type(case).model_validate(_with(document, names, apps_only=apps_only))
+
+
+def renamed_recording(
+    recorded: RecordedCase, names: Mapping[str, str], *, apps_only: bool = False
+) -> RecordedCase:
+    """Return what is recorded of a case, with the new names of agents; it says nothing more of what its golden was."""
+    document = _with(lean(without_golden(recorded)), names, apps_only=apps_only)
+    if not apps_only:
+        for path, new in list(keys_of(document, names)):
+            document["tools"][new] = document["tools"].pop(path[-1])
+    return RecordedCase.model_validate(document)
+
+
+def _with(document: Any, names: Mapping[str, str], *, apps_only: bool) -> Any:
+    for path, new in list(places_of(document, names, apps_only=apps_only)):
+        at = document
+        for step in path[:-1]:
+            at = at[step]
+        at[path[-1]] = new
+    return document

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from evalset.recorded.pairing import paired
+from evalset.golden_trace.steps import paired
 from simulator.base import json_paths
 from simulator.base.frozen_value import Number, Value
 from simulator.base.json_values import Json, JsonObject, same

@@ -47,7 +47,6 @@ from evalset.replay.case_following import (
     UntoldError,
 )
 from evalset.replay.model_choice import Policy
-from evalset.replay.recorded_inputs import RecordedConversation
 from evalset.replay.session_following import (
     FreeSession,
     SessionFollowed,
@@ -55,7 +54,7 @@ from evalset.replay.session_following import (
     running_eval_id,
     runs_scenario,
 )
-from evalset.replay.session_replay import SessionReplay, words_of
+from evalset.replay.session_replay import RecordedConversation, SessionReplay, words_of
 from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
 from simulator.base.json_values import JsonObject, copied
@@ -247,9 +246,8 @@ class HermeticEnvironment(BasePlugin):
     @staticmethod
     def answers_agent_tool(replayed: SessionReplay, tool_name: str) -> bool:
         """Return whether it is recorded what came of the calls of a tool that is an agent: what was imported, what a rule or a player said in its place, or that it ran."""
-        with replayed.lock:
-            followed = replayed.followed.nearest if replayed.followed else None
-        return followed is not None and followed.answers_agent(tool_name)
+        nearest = replayed.nearest
+        return nearest is not None and nearest.answers_agent(tool_name)
 
     def runs_agent(self, replayed: SessionReplay, question: Call) -> tuple[bool, RecordedCall | None]:
         """Return whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
@@ -356,9 +354,8 @@ class HermeticEnvironment(BasePlugin):
         Raises:
             UnrecordedCallError: Nobody knows what was answered when it was recorded.
         """
-        with replayed.lock:
-            nearest = replayed.followed.nearest if replayed.followed else None
-            untold = nearest.misses(asked) if nearest else None
+        nearest = replayed.nearest
+        untold = nearest.misses(asked) if nearest else None
         if untold is not None and self._policy == "fail":
             raise self._missed(untold)
 
@@ -381,9 +378,7 @@ class HermeticEnvironment(BasePlugin):
         Raises:
             UnrecordedCallError: Nobody looked for it.
         """
-        said = context.tool_confirmation
-        with replayed.lock:
-            case = replayed.followed.nearest if replayed.followed else None
+        said, case = context.tool_confirmation, replayed.nearest
         if case is None or case.now is None or not isinstance(said, _RecordedConfirmation):
             return
         asked_itself = any(each is not call and each.id == call.id for each in case.now.calls)
@@ -425,9 +420,7 @@ class HermeticEnvironment(BasePlugin):
         if self._models == "real" or context is None:
             return None
         invocation = invocation_of(context)
-        replayed = self._answers.session(_Context(invocation))
-        with replayed.lock:
-            nearest = replayed.followed.nearest if replayed.followed else None
+        nearest = self._answers.session(_Context(invocation)).nearest
         calls = [call for turn in (nearest.case.turns if nearest else ()) for call in turn.calls]
         own = {call.tool: call for call in calls if call.agent == invocation.agent.name}
         return [
@@ -446,8 +439,7 @@ class HermeticEnvironment(BasePlugin):
         """
         if isinstance(tool, _StandIn):
             return
-        with replayed.lock:
-            nearest = replayed.followed.nearest if replayed.followed else None
+        nearest = replayed.nearest
         recorded = nearest.case.tools if nearest else {}
         asked, then = IncomingCall(tool.name, arguments, within()), recorded.get(tool.name)
         digest = then.schema_digest if then else nearest.brought(tool.name) if nearest else ""
@@ -473,8 +465,7 @@ class HermeticEnvironment(BasePlugin):
         Raises:
             ToolsChangedError: It is gone.
         """
-        with replayed.lock:
-            nearest = replayed.followed.nearest if replayed.followed else None
+        nearest = replayed.nearest
         if nearest is None:
             return
         root, target = getattr(invocation_of(context).agent, "root_agent", None), arguments.get("agent_name")
@@ -572,7 +563,7 @@ class HermeticEnvironment(BasePlugin):
         if self._models == "real":
             return
         still, before = 0, -1
-        while still < _STILL and (case := replayed.case.nearest) and case.comes_later(agent, within(), path):
+        while still < _STILL and (case := replayed.nearest) and case.comes_later(agent, within(), path):
             still, before = (0, case.given) if case.given != before else (still + 1, before)
             await asyncio.sleep(0)
 

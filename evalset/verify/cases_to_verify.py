@@ -27,7 +27,7 @@ from evalset.recorded.golden_digests import (
     with_golden,
     with_noted_parts,
 )
-from evalset.recorded.known_agents import fitting_agent, known_agent
+from evalset.recorded.known_agents import fitting_agent, known_agent, renamed_case, renamed_recording
 from evalset.recorded.recorded_turns import agents_that_ran, needs_no_model
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, is_imported
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
@@ -327,8 +327,6 @@ def _renamed(
     case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
 ) -> tuple[EvalCase, RecordedCase]:
     """Return a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
-    from evalset.recorded.agent_renaming import renamed_case, renamed_recording  # noqa: PLC0415 - most agents keep their names
-
     unedited = edits_since(golden_of(case, recorded), recorded) == () and not recording_edits(recorded)
     agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
     new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)

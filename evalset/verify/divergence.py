@@ -13,8 +13,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from evalset.golden_trace.steps import Step
-from evalset.recorded.pairing import Alike, CallPair, in_order, paired
+from evalset.golden_trace.steps import Alike, CallPair, Step, in_order, paired
 from evalset.recorded.recorded_turns import only_asked
 from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded, tolerated

@@ -58,14 +58,14 @@ _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 FOR_KERNELS = {
     "check_here": "simulator.agents.agent_directory",
-    "accept_here": "evalset.verify.work_sharing",
-    "criteria_here": "evalset.verify.work_sharing",
-    "eval_ids_here": "evalset.verify.work_sharing",
+    "accept_here": "evalset.verify.verify_run",
+    "criteria_here": "evalset.verify.verify_run",
+    "eval_ids_here": "evalset.verify.verify_run",
     "problem_here": "simulator.runtime.models.reachability",
     "set_here": "simulator.runtime.models.reachability",
     "repairing_here": "evalset.verify.golden_repair",
     "replay_written_here": "evalset.verify.proposed_tolerances",
-    "verify_part": "evalset.verify.work_sharing",
+    "verify_part": "evalset.verify.verify_run",
 }
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 MOST_IMPORTED = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")

@@ -37,8 +37,7 @@ from evalset.golden_trace.case_script import read_cases
 from evalset.golden_trace.scenarios import read_scenarios
 from evalset.importing.import_files import import_cases
 from evalset.kept_runs.run_files import KeptRunError, read_run
-from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
-from evalset.recorded.stored_answers import stored_recordings
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, stored_recordings
 from evalset.verify.cases_to_verify import read_recorded_set
 from evalset.verify.metric import criteria_of
 from evalset.verify.results import VerifyError

@@ -26,7 +26,7 @@ from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, Models, Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import VERDICTS, CaseResult, Check, Divergence, Pair, TextPiece, Verification
 from evalset.verify.verify_request import VerifyRequest
-from evalset.verify.work_sharing import interpreter_for, kernels_with
+from evalset.verify.verify_run import interpreter_for, kernels_with
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import canonical
 

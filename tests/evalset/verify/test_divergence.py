@@ -9,8 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.golden_trace.steps import Step
-from evalset.recorded.pairing import CallPair
+from evalset.golden_trace.steps import CallPair, Step
 from evalset.verify.divergence import (
     Compared,
     aligned,

@@ -14,7 +14,7 @@ import pytest
 
 from evalset.cli.verify_command import main
 from evalset.verify import CaseResult, VerifyProgress, replay_written, verify
-from evalset.verify.work_sharing import parts_of
+from evalset.verify.verify_run import parts_of
 from tests.evalset.ending import Ends
 from tests.evalset.replay.desk_agent import NAME
 from tests.evalset.verify.desks import agents, first, recorded_set

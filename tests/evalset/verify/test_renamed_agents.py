@@ -12,7 +12,7 @@ from hypothesis import given
 
 from evalset.__main__ import main
 from evalset.doctor import Migration, examine, migrate
-from evalset.recorded.agent_renaming import places_of
+from evalset.recorded.known_agents import places_of
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.verify import verify
 from tests.evalset.ending import Ends
