@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from evalset.files.case_text import case_document, case_json, read_back
     from evalset.files.eval_names import eval_id_for, snake_case, unique_eval_id
     from evalset.files.set_writer import EvalSetWriter, WrittenCase, preview
-    from evalset.golden_trace.builder import GoldenTraceBuilder
+    from evalset.golden_trace.builder import GoldenTraceBuilder, warnings
     from evalset.golden_trace.case_script import CaseScript, read_cases, script_of_case
-    from evalset.golden_trace.caveats import warnings
     from evalset.golden_trace.scenarios import (
         AddedScenario,
         add_scenario,
@@ -82,7 +81,7 @@ _HOMES = {
     "snake_case": "evalset.files.eval_names",
     "table_csv": "evalset.result_tables",
     "unique_eval_id": "evalset.files.eval_names",
-    "warnings": "evalset.golden_trace.caveats",
+    "warnings": "evalset.golden_trace.builder",
     "write_golden_trace": "evalset.editing.golden_writing",
 }
 

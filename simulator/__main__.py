@@ -7,7 +7,7 @@ from evalset.cli.exit_codes import as_program
 
 def main() -> int:
     """Run a command, and return its exit code."""
-    from evalset.cli.simulator_program import main as run  # noqa: PLC0415 - it imports much
+    from evalset.cli.main import simulator_main as run  # noqa: PLC0415 - it imports much
 
     return run()
 

@@ -18,8 +18,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from google.adk.runners import InMemoryRunner
 
-from evalset.cli.main import main
-from evalset.cli.simulator_program import main as simulator_main
+from evalset.cli.main import main, simulator_main
 from simulator import Simulation, demo_agent
 from simulator.seats.requests import ToolRequest
 from simulator.store import JournalStore

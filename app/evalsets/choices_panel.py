@@ -16,8 +16,7 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.live.agent_catalogue import known_agents
 from app.session import page_state
-from evalset.kept_runs.kept_run import KeptRun
-from evalset.kept_runs.run_files import KeptRunError, keep_run
+from evalset.kept_runs import KeptRun, KeptRunError, keep_run
 from evalset.replay.model_choice import BY_HAND, Models, Policy
 from evalset.result_tables import Result, Reviews, table_csv
 from simulator.agent_config import SimulatedAgentConfig

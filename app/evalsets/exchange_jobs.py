@@ -28,8 +28,7 @@ from evalset.editing.sidecars import (
     review_of_copy,
     reviews_text,
 )
-from evalset.files.eval_names import unique_eval_id
-from evalset.files.file_kinds import importable_kind
+from evalset.files.eval_names import importable_kind, unique_eval_id
 from simulator.agents import AgentEntry
 from simulator.base.documents import open_file
 from simulator.base.frozen_value import Value

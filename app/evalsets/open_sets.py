@@ -16,9 +16,8 @@ from app.live.live_sessions import UnsentTexts
 from app.live.session_store import server_store
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
 from evalset.editing.set_saving import has_changed_on_disk
-from evalset.editing.set_work import SetWork
+from evalset.editing.set_work import KeptWork, RestoreError, SetWork, kept_work, restored_work
 from evalset.editing.sidecars import RecordingSidecar, ReviewSidecar, open_beside, open_reviews
-from evalset.editing.unsaved_work import KeptWork, RestoreError, kept_work, restored_work
 
 MOST_WORKS = 60
 MOST_OPENED = 6

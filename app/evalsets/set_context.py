@@ -14,8 +14,7 @@ from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_sch
 from app.evalsets.open_sets import Restored
 from app.live.live_sessions import UnsentTexts
 from evalset.adk_runs.eval_results import HISTORY
-from evalset.adk_runs.process_agents import agent_folder, python_of
-from evalset.adk_runs.run_spec import AgentPlace
+from evalset.adk_runs.run_spec import AgentPlace, agent_folder, python_of
 from evalset.editing.case_edits import Edit
 from evalset.editing.case_parts import CaseStep, field
 from evalset.editing.set_work import SetWork

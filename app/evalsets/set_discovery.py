@@ -13,10 +13,9 @@ from app.forms.typed_paths import path_in, typed_path, upload_name
 from app.live.destinations import own_place, recent_sets
 from app.live.upload_quota import check_room, uploads_of
 from app.server.owners import LOCAL
-from evalset.datasets.agent_projects import eval_folders, project_of, project_root
-from evalset.datasets.dataset_fields import ENDING as DATASET
-from evalset.files.eval_names import EVAL_SET_ENDINGS, reviews_path
-from evalset.files.file_kinds import files_below
+from evalset.files.datasets import ENDING as DATASET
+from evalset.files.datasets import eval_folders, project_of, project_root
+from evalset.files.eval_names import EVAL_SET_ENDINGS, files_below, reviews_path
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.base.frozen_value import Value

@@ -16,10 +16,9 @@ from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset import eval_id_for, snake_case
-from evalset.adk_runs.process_agents import agent_folder
+from evalset.adk_runs.run_spec import agent_folder
 from evalset.cli.shell_lines import ShownCommands
-from evalset.datasets.agent_projects import project_of
-from evalset.datasets.dataset_fields import ENDING
+from evalset.files.datasets import ENDING, project_of
 from evalset.recorded.recording_files import sidecar_of
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.documents import read_file
@@ -336,7 +335,7 @@ def outline(case: EvalCase, recorded: RecordedCase | None = None) -> tuple[TurnO
     # Importing ADK's evaluation takes a second: not before there is a case.
     from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
 
-    from evalset.editing.case_history import step_notes  # noqa: PLC0415 - as above
+    from evalset.editing.set_changes import step_notes  # noqa: PLC0415 - as above
 
     raw = json.loads(evalset.case_json(case))
     return tuple(

@@ -14,10 +14,8 @@ from pydantic import ValidationError
 from app.forms.typed_paths import path_in, typed_path
 from app.live.live_sessions import LiveSession
 from app.server.owners import LOCAL
-from evalset.datasets.agent_projects import project_of
-from evalset.datasets.dataset_fields import ENDING
-from evalset.files.eval_names import EVAL_SET_ENDINGS
-from evalset.files.file_kinds import holds_cases, importable_kind
+from evalset.files.datasets import ENDING, project_of
+from evalset.files.eval_names import EVAL_SET_ENDINGS, holds_cases, importable_kind
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import demo_sets_folder
 from simulator.base.documents import read_file

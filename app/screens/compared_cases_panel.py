@@ -13,8 +13,8 @@ from app.forms.safe_labels import literal
 from app.forms.widget_store import slug
 from app.session.page_fragments import fragment
 from app.session.timeline_view import blocks, tool_names
-from evalset.editing.case_history import case_history, tells_agents
 from evalset.editing.case_parts import Case, field
+from evalset.editing.set_changes import case_history, tells_agents
 from evalset.editing.set_work import EditedCase
 from simulator.base.json_paths import differing
 from simulator.branches import ComparedRow, compared

@@ -29,7 +29,7 @@ from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
 from app.scripts.script_play import Agents, Otherwise, RecordedForm, ScriptForm, case_losses, text_of_upload
 from evalset.cli.shell_lines import studio_line
-from evalset.files.file_kinds import holds_cases, importable_kind
+from evalset.files.eval_names import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.agents.absent_packages import VARIABLE, placeholder_words
 from simulator.agents.agent_directory import AgentDirectory, said_together

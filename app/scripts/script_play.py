@@ -12,7 +12,7 @@ from app.live.destinations import agent_path, check_place
 from app.live.live_sessions import LiveSession
 from app.live.session_opening import taken_in
 from app.server.owners import LOCAL
-from evalset.files.file_kinds import ARCHIVE_STARTS
+from evalset.files.eval_names import ARCHIVE_STARTS
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json

@@ -1,9 +1,13 @@
-"""Says what a run of `adk eval` evaluates, and lays out the folder that it works in: nothing of the agent or the set is touched."""
+"""Says what a run of `adk eval` evaluates, and where its process finds the agent; lays out the folder that it works in.
+
+An agent is found by its folder in ADK's convention, or by the words that name it. Nothing of the agent or the set is touched.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,10 +15,12 @@ from pydantic import Field
 
 from evalset.errors import EvalSetError, words_of_refusal
 from evalset.files.case_text import loaded, set_json
-from evalset.golden_trace.golden_steps import with_spoken
 from evalset.replay.model_choice import Policy
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import DEMOS, absolute_agent, agent_named
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader
 
 SPEC_FILE = "run.json"
 """Tells the agents' folder of a run which agent it stands for."""
@@ -146,6 +152,8 @@ def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int
         raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}")
     if not chosen:
         raise EvalSetError(spec.eval_set, "no case to evaluate")
+    from evalset.golden_trace.golden_steps import with_spoken  # noqa: PLC0415 - imports ADK, and a page asks for folders before that
+
     cases = [
         case.model_copy(update={"conversation": [*map(with_spoken, case.conversation)]})
         if case.conversation
@@ -167,3 +175,46 @@ def _turns(case: Any) -> int | None:
 def _file_safe(eval_set_id: str) -> str:
     """Return an id that ADK can name a results file by: one of an old file is that file's path, and ADK refuses it at the end."""
     return re.sub(r"[/\\:\0]+", "_", eval_set_id).strip("._") or "set"
+
+
+_AGENT_FILES = ("agent.py", "root_agent.yaml", "__init__.py")
+
+
+def agent_folder(config: SimulatedAgentConfig) -> Path | None:
+    """Find the folder that `adk eval` takes for an agent; None where it was made by other code."""
+    candidates = (Path(config.origin) if config.origin else None, config.resolve_eval_set_path().parent)
+    for folder in filter(None, candidates):
+        if folder.is_absolute() and any((folder / name).is_file() for name in _AGENT_FILES):
+            return folder
+    return None
+
+
+def python_of(config: SimulatedAgentConfig) -> Path | None:
+    """Return the interpreter of an agent's project; None where that is this process's."""
+    if not isinstance(config, KernelAgentConfig) or str(config.kernels.python) == sys.executable:
+        return None
+    return config.kernels.python
+
+
+def named_place(words: str, python: Path | None = None) -> tuple[AgentPlace, SimulatedAgentConfig]:
+    """Load the agent that a command names, and say where another process finds it.
+
+    Args:
+        words: As `simulator.agents.named_agent.agent_named` takes them.
+        python: The interpreter of its process; None for that of its project, where that has an environment of its own.
+
+    Raises:
+        UnknownAgentError: There is no such agent.
+        AgentLoadError: It cannot be loaded.
+    """
+    config = agent_named(words, KernelLoader(python))
+    in_adks_way = Path(words.rpartition("#")[0] or words).expanduser().is_dir() or words in DEMOS
+    folder = agent_folder(config) if in_adks_way else None
+    place = AgentPlace(
+        name=config.name,
+        app_name=config.app_name,
+        folder=folder,
+        words=absolute_agent(words),
+        python=python_of(config),
+    )
+    return place, config

@@ -22,7 +22,7 @@ from typing import Any, Literal, TextIO, TypeAlias
 
 from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED, Ends
 from evalset.cli.terminal_output import ProgressLine
-from evalset.files.file_kinds import import_command, importable_kind
+from evalset.files.eval_names import import_command, importable_kind
 from simulator.base.documents import open_file, read_file
 
 Option: TypeAlias = Mapping[str, Any]

@@ -12,7 +12,7 @@ from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output, plain
 
 if TYPE_CHECKING:
-    from evalset.kept_runs.kept_run import ComparedCase, KeptRun, RunComparison
+    from evalset.kept_runs import ComparedCase, KeptRun, RunComparison
 
 WORSE = 1
 CODES = (
@@ -22,8 +22,11 @@ CODES = (
 
 
 def _compared(given: argparse.Namespace, _: ProgressLine) -> int:
-    from evalset.kept_runs.kept_run import compare_runs  # noqa: PLC0415 - `--help` waits for nothing
-    from evalset.kept_runs.run_files import last_two, read_run  # noqa: PLC0415 - as above
+    from evalset.kept_runs import (  # noqa: PLC0415 - as above
+        compare_runs,
+        last_two,
+        read_run,
+    )
 
     before, after = map(read_run, (given.before, given.after) if given.after else last_two(given.before))
     found = compare_runs(before, after)

@@ -99,8 +99,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
     Raises:
         ValueError: Something of it cannot be used.
     """
-    from evalset.adk_runs.process_agents import named_place  # noqa: PLC0415 - as above
-    from evalset.adk_runs.run_spec import EvalRunSpec  # noqa: PLC0415 - as above
+    from evalset.adk_runs.run_spec import EvalRunSpec, named_place  # noqa: PLC0415 - as above
     from evalset.files.eval_names import no_case  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - as above
     from simulator.agents.absent_packages import absent_words, without_absent_packages  # noqa: PLC0415 - as above

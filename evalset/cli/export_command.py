@@ -50,7 +50,7 @@ CODES = (
 
 
 def _default_out(given: argparse.Namespace) -> Path:
-    from evalset.datasets.agent_projects import project_of  # noqa: PLC0415 - as above
+    from evalset.files.datasets import project_of  # noqa: PLC0415 - as above
 
     project = project_of(given.set.absolute().parent) if given.form == "dataset" else None
     return project.datasets if project is not None else Path()

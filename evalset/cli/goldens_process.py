@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from evalset.cli.verify_command import criteria_from, renames_of, replay_parser
-from evalset.datasets.dataset_fields import ENDING
 from evalset.errors import EvalSetError
+from evalset.files.datasets import ENDING
 from evalset.files.set_outline import ids_in_order
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.replay.model_choice import ANSWERED_BY, IN_TESTS

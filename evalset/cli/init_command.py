@@ -16,9 +16,8 @@ from evalset.adk_runs.eval_results import HISTORY
 from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
 from evalset.cli.exit_codes import DONE
 from evalset.cli.terminal_output import ProgressLine, output
-from evalset.datasets.agent_projects import project_of
-from evalset.datasets.dataset_fields import ENDING
-from evalset.files.file_kinds import files_below
+from evalset.files.datasets import ENDING, project_of
+from evalset.files.eval_names import files_below
 from evalset.replay.model_choice import IN_TESTS, Models
 from simulator.agents.agent_folder import agent_above
 

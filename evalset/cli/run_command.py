@@ -13,15 +13,28 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.cli.command_frame import UsageError, write_output
 from evalset.cli.exit_codes import BAD_INPUT, DONE, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
-from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
-from evalset.cli.terminal_asks import TerminalAsks
 from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_play import (
+    TerminalAsks,
+    play_scenario,
+    said_in,
+    says_the_same,
+    unrecorded_cases,
+    waiting_case,
+)
 from evalset.editing.case_play import script_with_recording
 from evalset.editing.golden_writing import replace_case, replacing
 from evalset.errors import CaseTakenError, EvalSetError, GoldenTraceError, ScenarioError
 from evalset.files.case_text import convert_old_form
-from evalset.files.eval_names import flaw_of_eval_id, no_case, unique_eval_id
-from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
+from evalset.files.eval_names import (
+    ARCHIVE_STARTS,
+    flaw_of_eval_id,
+    holds_cases,
+    import_command,
+    importable_kind,
+    no_case,
+    unique_eval_id,
+)
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases, without_names

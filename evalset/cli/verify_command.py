@@ -36,9 +36,8 @@ from evalset.cli.command_frame import (
 )
 from evalset.cli.exit_codes import INTERRUPTED
 from evalset.cli.terminal_output import ProgressLine, output, plain
-from evalset.datasets.agent_projects import eval_folders
-from evalset.files.eval_names import renames_from
-from evalset.files.file_kinds import files_below
+from evalset.files.datasets import eval_folders
+from evalset.files.eval_names import files_below, renames_from
 from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import BY_HAND
 from evalset.verify.results import VerifyError
@@ -215,7 +214,7 @@ def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
 
 
 def _saved(given: argparse.Namespace, verification: Verification) -> Path:
-    from evalset.kept_runs.run_files import keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
+    from evalset.kept_runs import keep_run, kept_run_of  # noqa: PLC0415 - `--help` waits for nothing
 
     run = kept_run_of(verification, time.time(), is_partial=bool(given.case))
     return keep_run(given.set, run)

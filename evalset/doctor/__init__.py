@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalset.doctor.examination import ExamineProgress, examine
-    from evalset.doctor.fixes import mend, preview
-    from evalset.doctor.migrations import migrate, preview_migration
+    from evalset.doctor.fixes import mend, migrate, preview, preview_migration
     from evalset.doctor.model import (
         CODES,
         Changes,
@@ -64,9 +63,9 @@ _HOMES = {
     "examine": "evalset.doctor.examination",
     "known_agent": "evalset.recorded.known_agents",
     "mend": "evalset.doctor.fixes",
-    "migrate": "evalset.doctor.migrations",
+    "migrate": "evalset.doctor.fixes",
     "preview": "evalset.doctor.fixes",
-    "preview_migration": "evalset.doctor.migrations",
+    "preview_migration": "evalset.doctor.fixes",
 }
 
 __all__ = [

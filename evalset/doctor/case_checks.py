@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
-from evalset.doctor.findings import Notes, listed
+from evalset.doctor.model import Notes, listed
 from evalset.files.byte_edits import Edit, Insert, JsonNode, Remove, RenameMember, Replace, short
 from evalset.files.refusals import Refused
 from evalset.recorded.known_agents import KnownAgent

@@ -26,8 +26,7 @@ from evalset.doctor.case_checks import (
     is_of_a_node,
     undeclared_tools,
 )
-from evalset.doctor.findings import Notes, listed
-from evalset.doctor.model import Severity
+from evalset.doctor.model import Notes, Severity, listed
 from evalset.files.byte_edits import Edit, JsonNode, Replace, short
 from evalset.golden_trace.golden_steps import steps_of, without_confirmations
 from evalset.golden_trace.steps import Step

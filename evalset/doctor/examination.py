@@ -17,13 +17,11 @@ from evalset.doctor.case_checks import (
     in_turn,
     note_case,
 )
-from evalset.doctor.file_reading import Document, read
-from evalset.doctor.file_writing import eval_set_of, files_in, groups, is_environment, read_content
-from evalset.doctor.findings import MOST, Notes
-from evalset.doctor.model import Examination, ExaminedFile, Kind
+from evalset.doctor.files import Document, eval_set_of, files_in, groups, is_environment, read, read_content
+from evalset.doctor.model import MOST, Examination, ExaminedFile, Kind, Notes
 from evalset.doctor.set_checks import note_dataset, note_old_form
 from evalset.files.byte_edits import JsonNode
-from evalset.files.file_kinds import importable_kind, is_dataset
+from evalset.files.eval_names import importable_kind, is_dataset
 from evalset.files.refusals import refused_in
 from evalset.files.set_writer import ChangedMeanwhileError
 from evalset.measured import Measured, MeasuredFile, measured_file

@@ -17,21 +17,22 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.datasets.dataset_fields import is_of_agent, is_reply, is_user_query
-from evalset.doctor.findings import Notes, listed
-from evalset.doctor.model import Kind
+from evalset.doctor.model import Kind, Notes, listed
 from evalset.errors import EvalSetError, first_flaw
 from evalset.files.byte_edits import Insert, JsonNode, RenameMember, Replace
 from evalset.files.case_text import convert_old_form, loaded, set_json
+from evalset.files.datasets import is_of_agent, is_reply, is_user_query
 from evalset.files.eval_names import (
     NAMELESS,
     base_name,
     flaw_of_eval_id,
     flaw_of_set_id,
+    import_command,
+    importable_document,
+    is_dataset,
     unique_eval_id,
     usable_set_id,
 )
-from evalset.files.file_kinds import import_command, importable_document, is_dataset
 from evalset.files.refusals import refused_value
 from evalset.importing.import_files import trial_import
 from evalset.recorded.recording import FORMAT

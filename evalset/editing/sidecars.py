@@ -22,8 +22,7 @@ from pydantic_core import SchemaValidator, core_schema
 from evalset.editing.case_parts import Case, calls_of, field, turns_of
 from evalset.editing.opened_set import identity_at
 from evalset.errors import FileError, first_flaw
-from evalset.files.eval_names import REVIEWS_ENDING, case_digest, reviews_path
-from evalset.files.file_kinds import REVIEW, own_document
+from evalset.files.eval_names import REVIEW, REVIEWS_ENDING, case_digest, own_document, reviews_path
 from evalset.files.json_streams import JsonStream, Span
 from evalset.files.set_outline import Identity
 from evalset.recorded.recording import CaseNote, RecordedCase, lean

@@ -24,10 +24,14 @@ from google.adk.evaluation.eval_metrics import (
 )
 from pydantic import BaseModel, ValidationError
 
-from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, Criterion, Kind, criterion_named
 from evalset.eval_config.config_edits import (
+    ALWAYS_REPORTED,
+    CRITERIA,
     INTERVAL,
+    Criterion,
+    Kind,
     criteria_in,
+    criterion_named,
     custom_metrics,
     flaw_of_function,
     option,

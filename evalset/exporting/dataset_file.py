@@ -25,9 +25,9 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from evalset.datasets.dataset_fields import OWN, OWN_VERSION, digests, group_and_id, turn_id
 from evalset.exporting import golden_metrics
 from evalset.files.case_text import case_object
+from evalset.files.datasets import OWN, OWN_VERSION, digests, group_and_id, turn_id
 from evalset.files.set_outline import Style
 from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.golden_trace.steps import paired

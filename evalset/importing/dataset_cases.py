@@ -23,7 +23,8 @@ from google.adk.events.event_actions import EventActions
 from google.genai import types
 from pydantic import BaseModel, ValidationError
 
-from evalset.datasets.dataset_fields import (
+from evalset.errors import first_flaw
+from evalset.files.datasets import (
     COMPARED,
     FIELDS,
     OWN,
@@ -36,7 +37,6 @@ from evalset.datasets.dataset_fields import (
     named_turn,
     turn_id,
 )
-from evalset.errors import first_flaw
 from evalset.files.eval_names import usable_eval_id
 from evalset.files.refusals import iso_seconds
 from evalset.importing.adk_events import AdkSession, case_of_session

@@ -19,8 +19,15 @@ from pydantic import ValidationError
 
 from evalset.errors import EvalSetError, ScenarioError, first_flaw
 from evalset.files.case_text import convert_old_cases
-from evalset.files.eval_names import base_name, case_digest, reviews_path
-from evalset.files.file_kinds import ARCHIVE_STARTS, REVIEW, are_of_session, is_dataset_case
+from evalset.files.eval_names import (
+    ARCHIVE_STARTS,
+    REVIEW,
+    are_of_session,
+    base_name,
+    case_digest,
+    is_dataset_case,
+    reviews_path,
+)
 from evalset.files.json_streams import MOST_HELD, JsonStream, NotUtf8Error, contains
 from evalset.files.refusals import readable_case
 from evalset.golden_trace.scenarios import read_scenarios, scenario_case

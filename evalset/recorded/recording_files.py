@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from evalset.errors import FileError, first_flaw
-from evalset.files.file_kinds import check_format
+from evalset.files.eval_names import check_format
 from evalset.files.json_streams import JsonStream, NotUtf8Error, Span, Spool, contains, head_of
 from evalset.files.set_outline import Identity, Style, identity_of
 from evalset.recorded.recording import (

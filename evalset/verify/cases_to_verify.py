@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
-from evalset.datasets.agent_projects import project_of
 from evalset.errors import PLAYED, RECORD_IT, EvalSetError, words_of_refusal
 from evalset.files.case_text import convert_old_form, loaded
-from evalset.files.eval_names import no_case
-from evalset.files.file_kinds import import_command
+from evalset.files.datasets import project_of
+from evalset.files.eval_names import import_command, no_case
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.golden_steps import without_confirmations
 from evalset.recorded.golden_digests import (
@@ -57,7 +56,7 @@ from simulator.base.documents import read_file
 from simulator.base.json_text import JsonSizeError
 
 if TYPE_CHECKING:
-    from evalset.importing.dataset_goldens import DatasetGoldens
+    from evalset.importing.known_answers import DatasetGoldens
 
 
 class ReadyCase(NamedTuple):
@@ -231,7 +230,7 @@ def _read(path: Path) -> tuple[list[EvalCase], DatasetGoldens | None]:
     except JsonSizeError as error:
         raise UnreadableSetError(path, f"{path}: {error.reason}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
-        from evalset.importing.dataset_goldens import read_dataset  # noqa: PLC0415 - most files are eval sets
+        from evalset.importing.known_answers import read_dataset  # noqa: PLC0415 - most files are eval sets
 
         try:
             if (dataset := read_dataset(path)) is not None:

@@ -13,7 +13,6 @@ from google.adk.evaluation.eval_case import EvalCase, Invocation, SessionInput, 
 from google.genai import types
 from pydantic import ValidationError
 
-from evalset.datasets.dataset_fields import FIELDS, OWN
 from evalset.editing.case_edits import ReplaceCase
 from evalset.editing.case_parts import Case, EditError, field, put
 from evalset.editing.opened_set import open_set
@@ -23,10 +22,11 @@ from evalset.editing.sidecars import open_beside
 from evalset.errors import EvalSetError
 from evalset.exporting.dataset_file import AgentCards, dataset_file
 from evalset.files.case_text import case_json
+from evalset.files.datasets import FIELDS, OWN
 from evalset.files.set_outline import Style, find_layout
 from evalset.golden_trace.golden_steps import arguments_of
 from evalset.importing.dataset_cases import DatasetCase
-from evalset.importing.dataset_goldens import DatasetGoldens, dataset_goldens, read_dataset, recorded_in
+from evalset.importing.known_answers import DatasetGoldens, dataset_goldens, read_dataset, recorded_in
 from evalset.recorded.golden_digests import state_digest, with_golden
 from evalset.recorded.recording import (
     RecordedCase,

@@ -17,8 +17,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from evalset.datasets.agent_projects import project_of
 from evalset.errors import EvalSetError
+from evalset.files.datasets import project_of
 from evalset.files.eval_names import no_case
 from evalset.files.set_outline import ids_in_order
 from evalset.replay.model_choice import BY_HAND, Models, Policy

@@ -24,7 +24,7 @@ MODULES = ("simulator", "simulator.scripts", "simulator.store", "evalset", "eval
 NAMES = Path(__file__).with_name("public_names.txt")
 COMMANDS = Path(__file__).with_name("command_lines.txt")
 PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "python -m simulator": ("evalset.cli.simulator_program", ("run", "script", "sessions")),
+    "python -m simulator": ("evalset.cli.main", ("run", "script", "sessions")),
     "python -m evalset": ("evalset.__main__", ("doctor", "verify")),
     "golden-trace": (
         "evalset.cli.main",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import evalset.__main__
-import evalset.cli.simulator_program
+import evalset.cli.main
 from tests.conformance.surface import COMMANDS, PROGRAMS, command_lines
 
 FILES = Path(__file__).with_name("files")
@@ -47,7 +47,7 @@ def test_each_option_is_still_taken(program: str, command: str) -> None:
 
 def simulator(*words: str | Path) -> int:
     """Run `python -m simulator` in this process."""
-    return evalset.cli.simulator_program.main(list(map(str, words)))
+    return evalset.cli.main.main(list(map(str, words)))
 
 
 def sets(*words: str | Path) -> int:

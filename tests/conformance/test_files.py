@@ -16,7 +16,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import import_cases, read_cases, script_of_case
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from evalset.doctor import examine
 from evalset.recorded.recording_files import environment_text, read_environment, sidecar_of
 from evalset.verify import verify

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from app.evalsets import exchange_jobs, set_context
 from app.scripts.script_play import text_of_upload
 from evalset.adk_runs.eval_results import ResultsError, read_results
-from evalset.cli.scenario_play import unrecorded_cases
+from evalset.cli.terminal_play import unrecorded_cases
 from evalset.doctor import examine
 from evalset.editing.opened_set import open_set
 from evalset.editing.sidecars import brought_reviews, open_beside, open_reviews
@@ -36,7 +36,7 @@ from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.case_script import read_cases
 from evalset.golden_trace.scenarios import read_scenarios
 from evalset.importing.import_files import import_cases
-from evalset.kept_runs.run_files import KeptRunError, read_run
+from evalset.kept_runs import KeptRunError, read_run
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, stored_recordings
 from evalset.verify.cases_to_verify import read_recorded_set
 from evalset.verify.metric import criteria_of

@@ -50,7 +50,6 @@ from evalset.editing.case_edits import (
     RemoveTurn,
     SplitCase,
 )
-from evalset.editing.case_history import StepNote, step_notes, steps_as_said
 from evalset.editing.case_parts import (
     Case,
     CaseStep,
@@ -64,6 +63,7 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.followed_edits import unsure_answers
+from evalset.editing.set_changes import StepNote, step_notes, steps_as_said
 from evalset.editing.sidecars import CaseComment
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recorded_turns import untold_words

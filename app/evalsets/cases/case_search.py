@@ -11,7 +11,7 @@ from app.evalsets.set_context import SetContext
 from app.evalsets.workspace import workspaces
 from app.session import page_state
 from evalset.editing.opened_set import CaseRow
-from evalset.kept_runs.run_files import runs_folder
+from evalset.kept_runs import runs_folder
 
 if TYPE_CHECKING:
     from app.evalsets.run.last_results import LastResult

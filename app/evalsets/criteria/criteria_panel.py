@@ -18,12 +18,16 @@ from app.forms.common_panel import problem, views
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
-from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
 from evalset.eval_config.config_checks import VERTEX, Flaw, check, unmet
 from evalset.eval_config.config_edits import (
+    ALWAYS_REPORTED,
+    CRITERIA,
     INTERVAL,
     METRIC_OBJECTS,
+    NEEDS,
+    Criterion,
     criteria_in,
+    criterion_named,
     custom_metrics,
     option,
     rubric_lines,

@@ -40,7 +40,7 @@ from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults, TurnResult
 from evalset.adk_runs.installed import INSTALL, missing
-from evalset.kept_runs.run_files import kept_run_of_eval
+from evalset.kept_runs import kept_run_of_eval
 from evalset.replay.model_choice import BY_HAND, Models, Policy
 
 LOOK_AGAIN_SECONDS = 0.5

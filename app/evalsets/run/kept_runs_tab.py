@@ -22,16 +22,18 @@ from app.server.owners import LOCAL
 from app.server.viewer_time import viewer_time
 from evalset.adk_runs.eval_results import HISTORY, ResultsError, RunResults, kept_results, read_results
 from evalset.eval_config.config_edits import criteria_words
-from evalset.kept_runs.kept_run import CHANGES as ORDER
-from evalset.kept_runs.kept_run import (
+from evalset.kept_runs import CHANGES as ORDER
+from evalset.kept_runs import (
     KeptRun,
     KeptVerdict,
     RunChange,
     RunComparison,
     changes_over_time,
     compare_runs,
+    kept_run_of_adk,
+    run_files,
+    runs_folder,
 )
-from evalset.kept_runs.run_files import kept_run_of_adk, run_files, runs_folder
 from simulator.base.documents import read_file
 
 MOST_RUNS, MOST_CASES = 30, 30

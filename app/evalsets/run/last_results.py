@@ -19,8 +19,7 @@ from app.evalsets.workspace import EXPORTED, Workspace
 from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
 from app.server.viewer_time import short_time
-from evalset.kept_runs.kept_run import KeptRun
-from evalset.kept_runs.run_files import KeptRunError, read_run, runs_folder
+from evalset.kept_runs import KeptRun, KeptRunError, read_run, runs_folder
 from evalset.measured import Measured, MeasuredAgent, MeasuredFile
 from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import ANSWERED_BY

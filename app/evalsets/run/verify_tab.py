@@ -68,7 +68,7 @@ from evalset.eval_config.config_edits import (
     read_document,
     threshold,
 )
-from evalset.kept_runs.run_files import kept_run_of
+from evalset.kept_runs import kept_run_of
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
 from evalset.recorded.tolerances import EVERY_TOOL
 from evalset.verify import (

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 
 from evalset.cli.main import COMMANDS
-from evalset.kept_runs.run_files import keep_run
+from evalset.kept_runs import keep_run
 from simulator.store import JournalStore, read_session
 from tests.evalset.cli.test_import_export import KEPT, a_session
-from tests.evalset.kept_runs.test_kept_runs import run_of
+from tests.evalset.test_kept_runs import run_of
 from tests.harness.processes import REPOSITORY, completed, quiet_environment
 
 EVAL = "golden-trace eval order_desk ~/.local/share/golden-trace-studio/eval_sets/order_desk/order_desk_evals.evalset.json"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.ending import Ends
 from tests.harness.processes import REPOSITORY, quiet_environment

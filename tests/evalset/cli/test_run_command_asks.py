@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from evalset.cli import terminal_asks
-from evalset.cli.simulator_program import main
-from evalset.cli.terminal_asks import NotReadError
+from evalset.cli import terminal_play
+from evalset.cli.main import simulator_main as main
+from evalset.cli.terminal_play import NotReadError
 from simulator.scripts import read_script
 from tests.evalset.ending import Ends
 
@@ -162,7 +162,7 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(tmp_path: Path, ask:
 )
 def test_an_answer_of_a_tool_is_read_as_a_line_of_a_script(typed: str, wanted: dict[str, Any]) -> None:
     """What is typed says the same as a line of a script."""
-    move = terminal_asks.tool_move(typed, "x").model_dump(mode="json", exclude_unset=True)
+    move = terminal_play.tool_move(typed, "x").model_dump(mode="json", exclude_unset=True)
     assert move == {"tool": "x", **wanted}
 
 
@@ -170,13 +170,13 @@ def test_an_answer_of_a_tool_is_read_as_a_line_of_a_script(typed: str, wanted: d
     ("read", "typed"),
     [
         *(
-            (partial(terminal_asks.tool_move, tool="x"), typed)
+            (partial(terminal_play.tool_move, tool="x"), typed)
             for typed in (":raise", ":raise too slow", ":later now", ":fial 503", "{", "'a: b: c")
         ),
-        *((partial(terminal_asks.agent_move, agent="a"), typed) for typed in ("", ":call f [1]")),
-        (terminal_asks.code_move, ":real"),
-        (terminal_asks.confirmed, "perhaps"),
-        (terminal_asks.reply, ""),
+        *((partial(terminal_play.agent_move, agent="a"), typed) for typed in ("", ":call f [1]")),
+        (terminal_play.code_move, ":real"),
+        (terminal_play.confirmed, "perhaps"),
+        (terminal_play.reply, ""),
     ],
 )
 def test_an_answer_that_is_none_is_refused_with_words(read: Callable[[str], Any], typed: str) -> None:
@@ -188,10 +188,10 @@ def test_an_answer_that_is_none_is_refused_with_words(read: Callable[[str], Any]
 
 def test_turns_code_confirmations_and_replies_are_read() -> None:
     """Each kind of question has its own words."""
-    assert terminal_asks.agent_move("Hi.", "a").text == "Hi."
-    assert terminal_asks.agent_move(":call f", "a").calls[0].args == {}
-    assert terminal_asks.agent_move(":transfer b", "a").transfer == "b"
-    assert terminal_asks.agent_move(":model", "a").model is True
-    assert terminal_asks.code_move("1\\n2").prints == "1\n2"
-    assert (terminal_asks.confirmed("YES"), terminal_asks.confirmed("n")) == (True, False)
-    assert terminal_asks.reply("{a: 1}") == {"a": 1}
+    assert terminal_play.agent_move("Hi.", "a").text == "Hi."
+    assert terminal_play.agent_move(":call f", "a").calls[0].args == {}
+    assert terminal_play.agent_move(":transfer b", "a").transfer == "b"
+    assert terminal_play.agent_move(":model", "a").model is True
+    assert terminal_play.code_move("1\\n2").prints == "1\n2"
+    assert (terminal_play.confirmed("YES"), terminal_play.confirmed("n")) == (True, False)
+    assert terminal_play.reply("{a: 1}") == {"a": 1}

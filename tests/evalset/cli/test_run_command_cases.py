@@ -13,7 +13,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import export_cases, import_cases
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from evalset.doctor import examine
 from evalset.files.case_text import set_json
 from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import evalset
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from evalset.verify import verify
 from tests.evalset.ending import Ends, Shown
 from tests.harness.talking_agent import write_talking_agent

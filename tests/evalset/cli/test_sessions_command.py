@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from app.live.session_store import STORE_VARIABLE as OF_THE_PAGE
+from evalset.cli.main import simulator_main as main
 from evalset.cli.sessions_command import STORE_VARIABLE
-from evalset.cli.simulator_program import main
 from simulator import Simulation, demo_agent
 from simulator.scripts import read_script
 from simulator.store import JournalStore

@@ -14,8 +14,7 @@ import pytest
 
 from evalset import __main__ as module_program
 from evalset.cli.command_frame import Kind, UsageError, write_output
-from evalset.cli.main import main
-from evalset.cli.simulator_program import main as simulator_main
+from evalset.cli.main import main, simulator_main
 from evalset.cli.terminal_output import ProgressLine
 from simulator.store import JournalStore
 from tests.evalset.cli.test_run_command_asks import Typed

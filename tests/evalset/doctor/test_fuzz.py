@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from app.evalsets.checks.doctor_jobs import Ward, examined
 from evalset import EvalSetError, EvalSetWriter, ScenarioError, read_cases
 from evalset.doctor import ExamineProgress, Migration, RenamedArgument, SetArgument, examine, mend, migrate
-from evalset.doctor.file_writing import read_content
+from evalset.doctor.files import read_content
 from evalset.files.case_text import loaded
-from evalset.files.file_kinds import holds_cases
+from evalset.files.eval_names import holds_cases
 from evalset.files.set_outline import KnownFiles
 from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
 from simulator.environment.recordings import RecordingError, read_recording

@@ -15,7 +15,7 @@ from google.adk.evaluation.eval_case import get_all_tool_calls
 from evalset import EvalSetWriter
 from evalset.cli.main import main
 from evalset.doctor import Changes, examine, known_agent, mend, preview
-from evalset.doctor import file_writing as writing_room
+from evalset.doctor import files as writing_room
 from evalset.doctor import fixes as mending_room
 from evalset.files.case_text import loaded
 from evalset.importing.import_files import import_cases

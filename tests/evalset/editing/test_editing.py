@@ -36,7 +36,6 @@ from evalset.editing.case_edits import (
     SplitCase,
     words_of,
 )
-from evalset.editing.case_history import case_history, steps_as_said
 from evalset.editing.case_parts import (
     EditError,
     agent_of,
@@ -47,10 +46,9 @@ from evalset.editing.case_parts import (
     turns_of,
 )
 from evalset.editing.opened_set import identity_at, open_set, row_of
-from evalset.editing.set_changes import changes
+from evalset.editing.set_changes import case_history, changes, steps_as_said
 from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
-from evalset.editing.set_work import SetWork
-from evalset.editing.unsaved_work import kept_work, restored_work
+from evalset.editing.set_work import SetWork, kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.set_outline import Style, outline_of
 from evalset.recorded.recording_files import read_environment, sidecar_of

@@ -23,7 +23,7 @@ from evalset.editing.case_edits import (
 from evalset.editing.opened_set import open_set
 from evalset.editing.set_changes import changes
 from evalset.editing.set_saving import ChangedOnDiskError, conflicts, decided_twice, merged, save
-from evalset.editing.set_work import SetWork
+from evalset.editing.set_work import SetWork, kept_work, restored_work
 from evalset.editing.sidecars import (
     NO_REVIEW,
     CaseComment,
@@ -38,7 +38,6 @@ from evalset.editing.sidecars import (
     step_of,
     turn_of,
 )
-from evalset.editing.unsaved_work import kept_work, restored_work
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import case_digest, reviews_path
 from tests.evalset.editing.editing_sets import work_on, write_set

@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 from google.adk.evaluation.eval_metrics import PrebuiltMetrics
 
-from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
 from evalset.eval_config.config_checks import CLASSES, check, unmet
-from evalset.eval_config.config_edits import starting_document, usual_value, with_custom_metric
+from evalset.eval_config.config_edits import (
+    ALWAYS_REPORTED,
+    CRITERIA,
+    NEEDS,
+    starting_document,
+    usual_value,
+    with_custom_metric,
+)
 
 
 def test_every_metric_of_adk_is_in_the_table() -> None:

@@ -10,8 +10,8 @@ from google.adk.evaluation.eval_config import EvalConfig
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.eval_config.adk_criteria import CRITERIA
 from evalset.eval_config.config_edits import (
+    CRITERIA,
     INTERVAL,
     ConfigError,
     config_of,

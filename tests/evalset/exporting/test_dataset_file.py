@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from evalset import Exported, export_cases, import_cases, read_cases
 from evalset.exporting.dataset_file import agent_cards, dataset_file
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
-from evalset.importing.dataset_goldens import read_dataset
 from evalset.importing.gathered import ImportProblemError
+from evalset.importing.known_answers import read_dataset
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import read_environment
 from tests.evalset.files.formatting import TEXTS, VALUES

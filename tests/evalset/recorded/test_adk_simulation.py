@@ -13,7 +13,7 @@ from google.adk.tools.environment_simulation import EnvironmentSimulationFactory
 from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
 from google.adk.tools.function_tool import FunctionTool
 
-from evalset.recorded.adk_simulation_config import simulation_text
+from evalset.exporting.export_forms import simulation_text
 from evalset.recorded.recording import (
     Author,
     RecordedCall,

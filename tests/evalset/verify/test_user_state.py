@@ -12,7 +12,7 @@ from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 
 from evalset.cli.main import main
-from evalset.golden_trace.caveats import warnings
+from evalset.golden_trace.builder import warnings
 from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from simulator import SimulationError, earlier_data

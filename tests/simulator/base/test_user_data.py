@@ -12,8 +12,7 @@ import pytest
 from app.live.destinations import remember_set
 from app.server.owners import LOCAL
 from evalset import EvalSetWriter
-from evalset.kept_runs.kept_run import KeptRun
-from evalset.kept_runs.run_files import keep_run
+from evalset.kept_runs import KeptRun, keep_run
 from simulator.agents import demo_sets_folder
 from simulator.agents.agent_settings import choose_python
 from simulator.base.user_files import made_folder

@@ -15,7 +15,7 @@ from app.scripts.script_play import view_of as recorded_view
 from app.server.owners import LOCAL
 from evalset.adk_runs.eval_process import check_installed
 from evalset.cli.eval_command import main as evaluate
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from simulator.agents.agent_folder import AgentFolder
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 
 from app.live.session_store import opened
-from evalset.cli.simulator_program import main
+from evalset.cli.main import simulator_main as main
 from simulator.store import JournalStore, StoreError
 from simulator.store.errors import masked, shown_name
 

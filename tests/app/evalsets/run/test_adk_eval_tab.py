@@ -47,7 +47,7 @@ from evalset.eval_config.config_edits import (
     starting_document,
     with_threshold,
 )
-from evalset.kept_runs.run_files import run_files
+from evalset.kept_runs import run_files
 from evalset.recorded.recording import (
     Author,
     RecordedCase,

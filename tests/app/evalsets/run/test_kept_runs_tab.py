@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.evalsets.run.kept_runs_tab import MOST_CASES, MOST_RUNS, plotted
-from evalset.kept_runs.kept_run import KeptAgent, KeptCase, KeptDivergence, KeptRun
-from evalset.kept_runs.run_files import keep_run, runs_folder
+from evalset.kept_runs import KeptAgent, KeptCase, KeptDivergence, KeptRun, keep_run, runs_folder
 from tests.app.evalsets.set_tabs import SetTab
 from tests.app.page_driver import HOSTILE
 

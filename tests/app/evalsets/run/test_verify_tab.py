@@ -41,7 +41,7 @@ from evalset.editing.case_edits import DeleteCase, DuplicateCase, NoteCase, Revi
 from evalset.editing.set_saving import save
 from evalset.editing.sidecars import CaseReview
 from evalset.golden_trace.steps import Step
-from evalset.kept_runs.run_files import keep_run, kept_run_of, run_files
+from evalset.kept_runs import keep_run, kept_run_of, run_files
 from evalset.measured import Measured, changed_words, measured_files
 from evalset.recorded import recorder
 from evalset.recorded.recording_files import sidecar_of

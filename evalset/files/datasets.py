@@ -1,11 +1,18 @@
-"""The names of a dataset's fields, and what the studio adds to a case so that a golden comes back as it was. Pure."""
+"""Datasets of Agent Platform, and the projects of agents-cli that keep them. Pure but for the files of a project.
+
+The names of a dataset's fields, and what the studio adds to a case so that a golden comes back as it was; an `AgentProject`, with the folder of its datasets.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from simulator.agents.agent_source import MARKS, project_folders
+from simulator.base.documents import read_document, read_file
 from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.session.adk_event_fields import parts_of
 
@@ -100,3 +107,69 @@ def compared(case: Mapping[str, Any]) -> dict[str, Any]:
 def _told(event: Mapping[str, Any]) -> JsonObject:
     """Return what an event tells, without its time, which other programs write in other ways."""
     return {name: event[name] for name in ("author", "content", "state_delta") if event.get(name)}
+
+
+_MANIFEST = "agents-cli-manifest.yaml"
+_PYPROJECT = "pyproject.toml"
+_DATASETS = ("tests/eval/datasets", "eval/datasets")
+_AGENT_DIRECTORY = "app"
+_EVALS = ("tests/eval", "eval", "eval_data", "evals", "evalsets", "evaluation")
+
+
+class AgentProject(NamedTuple):
+    """A project of agents-cli: its folder, and the folder of its agent."""
+
+    root: Path
+    agent: Path
+
+    @property
+    def datasets(self) -> Path:
+        """The folder of its datasets: that which is there, or else the one that agents-cli looks into first."""
+        places = [self.root / place for place in _DATASETS]
+        return next((place for place in places if place.is_dir()), places[0])
+
+
+def project_of(path: Path) -> AgentProject | None:
+    """Return the project that a file or folder lies in: the nearest with a manifest, or with `[tool.agents-cli]`; None for none.
+
+    A manifest that cannot be read counts with its defaults: agents-cli says itself what is wrong with it.
+    """
+    for folder in (path, *path.absolute().parents):
+        if (folder / _MANIFEST).is_file():
+            return _project(folder, _read_yaml(folder / _MANIFEST))
+        settings = _read_toml(folder / _PYPROJECT).get("tool") if (folder / _PYPROJECT).is_file() else None
+        if isinstance(settings, dict) and "agents-cli" in settings:
+            return _project(folder, settings["agents-cli"])
+    return None
+
+
+def eval_folders(agent: Path) -> list[Path]:
+    """Return the folders of evals that lie next to an agent's folder, next to the folder of all agents, or above them in their project."""
+    around = dict.fromkeys((agent.parent, agent.parent.parent, *project_folders(agent)[1:]))
+    return [place for folder in around for name in _EVALS if (place := folder / name).is_dir()]
+
+
+def project_root(agent: Path) -> Path | None:
+    """Return the folder of an agent's project, else the folder of all agents; None where that need not be of a project."""
+    *_, root = inside = project_folders(agent)
+    is_marked = any((root / mark).exists() for mark in MARKS)
+    return root if is_marked else next(iter(inside[1:]), None)
+
+
+def _project(root: Path, settings: Any) -> AgentProject:
+    named = settings.get("agent_directory") if isinstance(settings, dict) else None
+    return AgentProject(root, root / (named if isinstance(named, str) and named else _AGENT_DIRECTORY))
+
+
+def _read_yaml(path: Path) -> Any:
+    try:
+        return read_document(read_file(path, "settings").decode())
+    except (OSError, ValueError):
+        return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_file(path, "settings").decode())
+    except (OSError, ValueError, RecursionError):
+        return {}

@@ -10,8 +10,8 @@ import pytest
 
 from evalset.cli.exit_codes import BAD_INPUT
 from evalset.cli.main import main
-from evalset.datasets.agent_projects import project_of
 from evalset.exporting.dataset_file import metric_files
+from evalset.files.datasets import project_of
 
 KEPT = Path(__file__).parents[2] / "conformance" / "files"
 

@@ -14,9 +14,13 @@ import pytest
 
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.cli.main import main
-from evalset.kept_runs.kept_run import KeptAgent, KeptCase, KeptRun, changes_over_time, compare_runs
-from evalset.kept_runs.run_files import (
+from evalset.kept_runs import (
+    KeptAgent,
+    KeptCase,
+    KeptRun,
     KeptRunError,
+    changes_over_time,
+    compare_runs,
     keep_run,
     kept_run_of_adk,
     read_run,
