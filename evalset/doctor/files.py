@@ -30,7 +30,7 @@ from evalset.recorded.recording_files import (
     recording_of,
     sidecar_of,
 )
-from simulator.base import atomic_files
+from simulator.base import user_files
 from simulator.base.documents import open_file
 from simulator.base.json_text import JsonPath, JsonPlaces, reading_large
 from simulator.base.user_files import LockTimeoutError, lock_path, sync_folder, system_locks, write_whole
@@ -397,7 +397,7 @@ def keep_copy(target: Path, text: bytes) -> Path:
     Raises:
         OSError: The disk or the folder refused; no copy is left.
     """
-    return atomic_files.keep_copy(lambda number: target.with_name(f"{target.name}.{number}.bak"), text)
+    return user_files.keep_copy(lambda number: target.with_name(f"{target.name}.{number}.bak"), text)
 
 
 EVAL_SET, OLD_TEST, ENVIRONMENT = ".evalset.json", ".test.json", ".environment.json"
