@@ -13,7 +13,6 @@ import re
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from google.adk.models import BaseLlm, LlmCapabilities
@@ -201,11 +200,6 @@ class DemoCall:
     answer: Answer = field(default=Answer({}), compare=False)
 
 
-def call(tool: str, **arguments: Any) -> DemoCall:
-    """Write a call as it reads in Python: `call("find_order", order_id="A-1001")`."""
-    return DemoCall(tool, arguments)
-
-
 @dataclass
 class DemoTurn:
     """One message of the user, and what came after it.
@@ -225,38 +219,26 @@ class DemoTurn:
     steps: int = 0
 
 
-@dataclass(frozen=True)
 class Talk:
-    """The conversation so far, as one agent sees it; the last turn is the one to go on with."""
+    """The conversation so far, as one agent sees it; a request with no words of a user is one empty turn.
 
-    turns: tuple[DemoTurn, ...]
-    tools: frozenset[str]
+    Attributes:
+        tools: The tools that the agent has, by name.
+        turns: All turns; the last one, `turn`, is the one to go on with.
+        said: The user's latest words.
+        said_before: The user's words of the turns before, latest first.
+        last_reply: What this agent said last, in a turn before this one.
+    """
 
-    @classmethod
-    def read(cls, request: LlmRequest) -> Talk:
-        """Read what ADK put into a request; a request with no words of a user is one empty turn."""
-        turns = _read_turns(request.contents)
-        return cls(turns=tuple(turns) or (DemoTurn(said=""),), tools=frozenset(request.tools_dict))
-
-    @property
-    def turn(self) -> DemoTurn:
-        """The turn in progress."""
-        return self.turns[-1]
-
-    @property
-    def said(self) -> str:
-        """The user's latest words."""
-        return self.turn.said
-
-    @cached_property
-    def said_before(self) -> tuple[str, ...]:
-        """The user's words of the turns before, latest first."""
-        return tuple(turn.said for turn in reversed(self.turns[:-1]))
-
-    @property
-    def last_reply(self) -> str:
-        """What this agent said last, in a turn before this one."""
-        return next((turn.replied[-1] for turn in reversed(self.turns[:-1]) if turn.replied), "")
+    def __init__(self, request: LlmRequest) -> None:
+        self.tools = frozenset(request.tools_dict)
+        self.turns = _read_turns(request.contents) or [DemoTurn(said="")]
+        *before, self.turn = self.turns
+        self.said, self.last_reply = self.turn.said, ""
+        self.said_before: list[str] = []
+        for turn in reversed(before):
+            self.said_before.append(turn.said)
+            self.last_reply = self.last_reply or "".join(turn.replied[-1:])
 
 
 def _read_turns(contents: Iterable[types.Content]) -> list[DemoTurn]:
@@ -331,24 +313,19 @@ class DemoModel(BaseLlm):
         stream: bool = False,  # noqa: ARG002 - a text made at once is one chunk
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer with the calls that the thought waits for, or with its text."""
-        talk = Talk.read(llm_request)
+        talk = Talk(llm_request)
         said = self.give_up(talk) if talk.turn.steps >= MAX_STEPS else next_step(self.think(talk), talk)
-        parts = [types.Part(text=said)] if isinstance(said, str) else _parts(said)
+        words = said if isinstance(said, str) else " ".join(call.spoken for call in said if call.spoken)
+        parts = [types.Part(text=words)] if words or isinstance(said, str) else []
+        for call in () if isinstance(said, str) else said:
+            made = types.FunctionCall(name=call.tool, args=dict(call.arguments))
+            parts.append(types.Part(function_call=made))
         yield LlmResponse(
             content=types.Content(role="model", parts=parts),
             finish_reason=types.FinishReason.STOP,
             usage_metadata=_NO_TOKENS,
             partial=False,
         )
-
-
-def _parts(calls: Sequence[DemoCall]) -> list[types.Part]:
-    spoken = " ".join(call.spoken for call in calls if call.spoken)
-    made = [types.FunctionCall(name=call.tool, args=dict(call.arguments)) for call in calls]
-    return [
-        *([types.Part(text=spoken)] if spoken else []),
-        *(types.Part(function_call=each) for each in made),
-    ]
 
 
 def next_step(thought: Steps[str], talk: Talk) -> Sequence[DemoCall] | str:
@@ -366,8 +343,9 @@ def next_step(thought: Steps[str], talk: Talk) -> Sequence[DemoCall] | str:
         return str(end.value)
 
 
-def asked(call: DemoCall) -> Steps[Answer]:
-    """Make one call, and once more where the first answer says that the service is busy."""
+def asked(tool: str, /, **arguments: Any) -> Steps[Answer]:
+    """Make one call, as `asked("find_order", order_id="A-1001")`, and once more where the first answer says that the service is busy."""
+    call = DemoCall(tool, arguments)
     (answer,) = yield [call]
     if answer.failure and answer.failure.is_busy:
         (answer,) = yield [call]

@@ -42,7 +42,7 @@ from simulator.runtime import environment_changes, session_views, user_player
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.answering.dispatcher import SessionAnswering
-from simulator.runtime.errors import SimulationError
+from simulator.runtime.errors import ContradictionError, SimulationError
 from simulator.runtime.knowledge.knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
@@ -304,8 +304,9 @@ async def _answer_tool(
     outcome = given.outcome
     if given.source == "generated" and isinstance(outcome, Returned):
         outcome = outcome_of(outcome.value)  # a draft that is an error stays one
-    if not given.despite_contradictions:
-        session_views.refuse_contradictions(engine, waiting, outcome)
+    against = () if given.despite_contradictions else session_views.contradicted(engine, waiting, outcome)
+    if against:
+        raise ContradictionError(waiting.name, against)
     unsure = _unsure_of(engine, waiting, given)
     waiting.for_person = False
     provenance = waiting.firing.provenance(given.source, given.by, given.notes, unsure)

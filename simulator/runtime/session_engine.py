@@ -222,7 +222,7 @@ class Engine:
             waiting.proposal, waiting.failure = proposed.responses, proposed.error
         if self._came_back_to is not None:
             waiting.came_back = waiting.proposal is None and self._came_back_to == self._place()
-        return self.answering.begin(waiting)
+        return self.answering.offer(waiting, is_new=True)
 
     async def durable(self) -> None:
         """Wait until what was appended is kept, where the journal outlives this process."""

@@ -28,7 +28,7 @@ from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.answering.draft_maker import Inside, attempted, offline_draft, offline_question
 from simulator.runtime.answering.pipeline import NOT_ASKED, LiveDrafting
 from simulator.runtime.commanding import UserView
-from simulator.runtime.errors import ContradictionError, SimulationError, ends_the_work
+from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Generation, begin_if_due, words_of
 from simulator.runtime.session_engine import AgentBehind, Engine
 from simulator.runtime.turns.tool_effects import as_response, breach_of
@@ -255,30 +255,19 @@ def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, 
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or not isinstance(waiting.call, ToolBoundaryCall):
         return ()
-    return _contradicted(engine, waiting, outcome)
+    return contradicted(engine, waiting, outcome)
 
 
-def _contradicted(
+def contradicted(
     engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], outcome: Outcome
 ) -> tuple[Contradiction, ...]:
+    """Say what an answer contradicts: an invariant, what was said before, or the output schema that a person has set."""
     if outcome.kind not in {"returned", "failed"}:
         return ()
     found = engine.drafting.against(waiting, as_response(outcome))
     schema = engine.knowledge.output_schema(waiting.name)
     broken = breach_of(outcome, schema) if schema else ""
     return (*found, Contradiction(what=f"the response {broken}")) if broken else found
-
-
-def refuse_contradictions(
-    engine: Engine, waiting: WaitingRequest[ToolBoundaryCall], outcome: Outcome
-) -> None:
-    """Hold an answer against the world, and against the output schema that a person has set.
-
-    Raises:
-        ContradictionError: It contradicts an invariant, what was said before, or that schema.
-    """
-    if found := _contradicted(engine, waiting, outcome):
-        raise ContradictionError(waiting.name, found)
 
 
 def ask_for_draft(engine: Engine, key: str) -> None:

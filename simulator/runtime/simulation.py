@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
@@ -89,9 +88,11 @@ class Simulation(Commanding):
         header = {"session_id": session_id or _new_id(), "user_id": user_id, "seed": seed or _new_id()}
         state, now = performing.plain(initial_state or {}, "initial state"), round(clock(), 3)
         begins = {"initial_state": state, "earlier": checked_earlier(earlier, now)}
-        with _as_simulation_error():
+        try:
             journal = Journal(opening_facts(config, header, begins, seats, rules, now=now))
             return cls(config, keep(journal) if keep else journal, clock)
+        except (IllegalFactError, EnvironmentDataError) as error:
+            raise SimulationError(str(error)) from error
 
     @classmethod
     def resume(
@@ -182,8 +183,10 @@ class Simulation(Commanding):
             await performing.perform(self._engine, command)
             return await self._engine.rest(wait) if command.settles else True
 
-        with _as_simulation_error():
+        try:
             return self._loop.run(both())
+        except IllegalFactError as error:
+            raise SimulationError(str(error)) from error
 
     def give_model(self, model: BaseLlm) -> str:
         """Take a model object, which is known by its name from now on in this session; return that name."""
@@ -231,11 +234,3 @@ class Simulation(Commanding):
 
 def _new_id() -> str:
     return uuid.uuid4().hex
-
-
-@contextmanager
-def _as_simulation_error() -> Iterator[None]:
-    try:
-        yield
-    except (IllegalFactError, EnvironmentDataError) as error:
-        raise SimulationError(str(error)) from error

@@ -1,7 +1,7 @@
 """Adds facts up to a session: what is legal next, what was counted, and what everything so far amounts to.
 
-`SessionFold` is given one fact after the other, in the order of the journal. `check` says whether a fact may come next, and changes nothing;
-`take` adds it. What a fact does to the session stands in one method for each kind (`_start`, `_sit`, `_answer_by_tool` and so on), and nowhere else. A fold never runs backwards: after an
+`SessionFold.take` is given one fact after the other, in the order of the journal. When a fact may come, and what it then does to the session, stands in
+one method for each kind (`_start`, `_sit`, `_answer_by_tool` and so on), and nowhere else: it requires first, and changes then. A fold never runs backwards: after an
 undo or on another branch, the journal folds the facts of that branch anew, so that nothing can stay behind of what was taken back.
 
 What is asked for at each step is kept as it goes: the seats, the rules, who waits, the counts. The timeline that people read costs more and is
@@ -107,8 +107,7 @@ class IllegalFactError(InputError):
 class SessionFold:
     """The sum of the facts on one path of a journal.
 
-    `check` raises for a fact that cannot come next and changes nothing; `take` takes it in; `session` gives the
-    frozen view. Who reads what stands in the fold changes none of it.
+    `take` takes a fact in, or raises and changes nothing; `session` gives the frozen view. Who reads what stands in the fold changes none of it.
 
     Attributes:
         state: Where the session is in its life.
@@ -208,146 +207,76 @@ class SessionFold:
         """A turn has started and has not ended."""
         return bool(self._turns) and not self._turns[-1].ended
 
-    def check(self, fact: Fact) -> None:
-        """Raise where the fact cannot come next.
+    def take(self, number: int, fact: Fact) -> None:
+        """Take in a fact that can come next; `number` is its number in the journal.
 
         Raises:
-            IllegalFactError: Naming the fact, the state of the session and the reason.
+            IllegalFactError: Naming the fact, the state of the session and the reason; nothing was changed.
         """
-        self._ways[type(fact)][0](self, fact)
-
-    def _check_opened(self, fact: SessionOpened) -> None:
-        self._require(fact, self._opened is None, "the session is already open")
-
-    def _check_selected(self, fact: AgentSelected) -> None:
-        self._require(fact, self._opened is not None, "the session is not open")
-        self._require(fact, self._selected is None, "an agent is already selected")
-
-    def _check_start(self, fact: TurnStarted) -> None:
-        self._require(fact, self._selected is not None, "no agent is selected")
-        self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
-        self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
-        self._check_message(fact)
-
-    def _check_seat(self, fact: SeatChanged) -> None:
-        self._require(fact, self._selected is not None, "no agent is selected")
-        players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
-        self._require(fact, fact.player in players, f"{fact.player} cannot play the {fact.seat} seat")
-
-    def _check_rules(self, fact: RulesChanged) -> None:
-        self._require(fact, self._selected is not None, "no agent is selected")
-        ids = [rule.rule_id for rule in fact.rules]
-        twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
-        self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
-
-    def _check_user(self, fact: UserSeated | UserProposed) -> None:
-        self._require(fact, self._selected is not None, "no agent is selected")
-        if isinstance(fact, UserProposed):
-            self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
-            self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
-            self._require(fact, self.user.player != "person", "a person plays the user")
-
-    def _check_over(self, fact: ConversationEnded) -> None:
-        self._require(fact, self.state is SessionState.COMPLETED, "the agent has given no final response")
-        self._require(
-            fact,
-            fact.over != self.user.ended,
-            "the conversation has already ended" if fact.over else "the conversation has not ended",
-        )
-
-    def _check_environment(self, fact: EnvironmentFact) -> None:
-        self._require(fact, self._selected is not None, "no agent is selected")
+        self._ways[type(fact)](self, fact)
+        self._timeline.unread.append((number, fact))
 
     def _require(self, fact: Fact, holds: bool, reason: str) -> None:
         if not holds:
             raise IllegalFactError(fact, self.state, reason)
 
-    def _check_turn(
-        self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn | TurnEnded
-    ) -> None:
-        running = len(self._turns) - 1
-        if running < 0 or self._turns[running].ended:
-            raise IllegalFactError(fact, self.state, "no turn is running")
-        if fact.turn != running:
-            raise IllegalFactError(fact, self.state, f"turn {running} is running, not {fact.turn}")
-
-    def _check_message(self, fact: TurnStarted) -> None:
-        parts = fact.message.get("parts")
-        self._require(fact, isinstance(parts, list) and bool(parts), "the message has no parts")
-        if fact.purpose == "query":
-            return
-        known = {call.call_id for call in self._open}
-        responses = message_responses(fact.message)
-        self._require(fact, bool(responses), "a reply needs at least one function response")
-        unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
-        self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
-
-    def _check_answer(self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
-        self._check_turn(fact)
-        if fact.key in self._keys:
-            raise IllegalFactError(fact, self.state, f"{fact.key} is already answered")
-
-    def _check_model_turn(self, fact: ModelAnswered) -> None:
-        self._check_answer(fact)
-        ids = [call.get("id") for call in calls_in(fact.responses)]
-        self._require(fact, all(ids), "a function call has no id")
-        if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
-            doubled = sorted(
-                str(call) for call, times in Counter(ids).items() if times > 1 or call in self._calls
-            )
-            raise IllegalFactError(
-                fact, self.state, f"the call id {', '.join(doubled)} is not unique in the session"
-            )
-
-    def take(self, number: int, fact: Fact) -> None:
-        """Take in a fact that can come next; `number` is its number in the journal.
-
-        Raises:
-            IllegalFactError: As `check`; nothing was changed.
-        """
-        check, take = self._ways[type(fact)]
-        check(self, fact)
-        self._timeline.unread.append((number, fact))
-        take(self, fact)
+    # ------------------------------------------------------------ how a session begins, and who plays by which rules
 
     def _open_session(self, fact: SessionOpened) -> None:
+        self._require(fact, self._opened is None, "the session is already open")
         self._opened = fact
 
     def _select(self, fact: AgentSelected) -> None:
+        self._require(fact, self._opened is not None, "the session is not open")
+        self._require(fact, self._selected is None, "an agent is already selected")
         self._selected = fact
         self.environment = SessionEnvironment(
             data=fact.environment_data, is_data_brought=bool(fact.environment_data)
         )
         self.state = SessionState.AWAITING_QUERY
 
-    def _begin_call(self, fact: CallStarted) -> None:
-        self._started.add(fact.key)
-
-    def _propose(self, fact: ModelProposed) -> None:
-        self.proposals[fact.key] = fact
-
-    def _propose_draft(self, fact: ToolProposed) -> None:
-        self.drafts[fact.key] = fact
-
-    def _draw_draft(self, fact: DraftDrawn) -> None:
-        self.draws[fact.key] = fact.draw
+    def _sit(self, fact: SeatChanged) -> None:
+        self._require(fact, self._selected is not None, "no agent is selected")
+        players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
+        self._require(fact, fact.player in players, f"{fact.player} cannot play the {fact.seat} seat")
+        seat = "agents" if fact.seat == "agent" else "tools"
+        now = {**getattr(self.seats, seat), fact.target: fact.player}
+        self.seats = self.seats.model_copy(update={seat: now})
 
     def _rule(self, fact: RulesChanged) -> None:
+        self._require(fact, self._selected is not None, "no agent is selected")
+        ids = [rule.rule_id for rule in fact.rules]
+        twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
+        self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
         self.rules = fact.rules
 
+    def _shape(self, fact: EnvironmentFact) -> None:
+        self._require(fact, self._selected is not None, "no agent is selected")
+        self.environment = self.environment.after(fact)
+
+    # ------------------------------------------------------------ what the user says
+
     def _seat_user(self, fact: UserSeated) -> None:
+        self._require(fact, self._selected is not None, "no agent is selected")
         self.user = self.user.seated(fact)
 
     def _propose_message(self, fact: UserProposed) -> None:
+        self._require_next_turn(fact)
+        self._require(fact, self.user.player != "person", "a person plays the user")
         self.user = self.user.proposing(fact)
 
     def _end_conversation(self, fact: ConversationEnded) -> None:
+        self._require(fact, self.state is SessionState.COMPLETED, "the agent has given no final response")
+        self._require(
+            fact,
+            fact.over != self.user.ended,
+            "the conversation has already ended" if fact.over else "the conversation has not ended",
+        )
         self.user = self.user.ending(fact)
 
-    def _shape(self, fact: EnvironmentFact) -> None:
-        self.environment = self.environment.after(fact)
-
     def _start(self, fact: TurnStarted) -> None:
+        self._require_next_turn(fact)
+        self._require_answering(fact)
         self.declared_tools = self.environment.declared
         self._turns.append(
             Turn(
@@ -363,16 +292,59 @@ class SessionFold:
         self.user = self.user.speaking(fact)
         self.state = SessionState.ACTIVE
 
-    def _sit(self, fact: SeatChanged) -> None:
-        seat = "agents" if fact.seat == "agent" else "tools"
-        players = {**getattr(self.seats, seat), fact.target: fact.player}
-        self.seats = self.seats.model_copy(update={seat: players})
+    def _require_next_turn(self, fact: TurnStarted | UserProposed) -> None:
+        self._require(fact, self._selected is not None, "no agent is selected")
+        self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
+        self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
+
+    def _require_answering(self, fact: TurnStarted) -> None:
+        """Require a message, and of a reply that it answers calls that are open."""
+        parts = fact.message.get("parts")
+        self._require(fact, isinstance(parts, list) and bool(parts), "the message has no parts")
+        if fact.purpose == "query":
+            return
+        known = {call.call_id for call in self._open}
+        responses = message_responses(fact.message)
+        self._require(fact, bool(responses), "a reply needs at least one function response")
+        unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
+        self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
+
+    # ------------------------------------------------------------ what is answered in a turn
+
+    def _begin_call(self, fact: CallStarted) -> None:
+        self._require_open(fact)
+        self._started.add(fact.key)
+
+    def _propose(self, fact: ModelProposed) -> None:
+        self._require_open(fact)
+        self.proposals[fact.key] = fact
+
+    def _propose_draft(self, fact: ToolProposed) -> None:
+        self._require_open(fact)
+        self.drafts[fact.key] = fact
+
+    def _draw_draft(self, fact: DraftDrawn) -> None:
+        self._require_open(fact)
+        self.draws[fact.key] = fact.draw
 
     def _answer_by_model(self, fact: ModelAnswered) -> None:
+        self._require_open(fact)
+        ids = [call.get("id") for call in calls_in(fact.responses)]
+        if not all(ids):
+            raise IllegalFactError(fact, self.state, "a function call has no id")
+        new: set[Any] = set(ids)
+        if len(new) < len(ids) or not self._calls.isdisjoint(new):
+            doubled = sorted(
+                str(call) for call, times in Counter(ids).items() if times > 1 or call in self._calls
+            )
+            raise IllegalFactError(
+                fact, self.state, f"the call id {', '.join(doubled)} is not unique in the session"
+            )
         self._keys.add(fact.key)
-        self._calls |= {call["id"] for call in calls_in(fact.responses)}
+        self._calls |= new
 
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
+        self._require_open(fact)
         self.tool_answers += 1
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
@@ -380,15 +352,30 @@ class SessionFold:
             self.counts.take(fact)
 
     def _let_agent_run(self, fact: AgentRan) -> None:
+        self._require_open(fact)
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
         self._agents_ran.add(fact.call_id)
         self.counts.take(fact)
 
     def _answer_by_code(self, fact: CodeAnswered) -> None:
+        self._require_open(fact)
         self._keys.add(fact.key)
 
+    def _require_open(
+        self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn | TurnEnded
+    ) -> None:
+        """Require that the turn runs and that the request still waits which a fact is about."""
+        running = len(self._turns) - 1
+        if running < 0 or self._turns[running].ended:
+            raise IllegalFactError(fact, self.state, "no turn is running")
+        if fact.turn != running:
+            raise IllegalFactError(fact, self.state, f"turn {running} is running, not {fact.turn}")
+        if not isinstance(fact, TurnEnded) and fact.key in self._keys:
+            raise IllegalFactError(fact, self.state, f"{fact.key} is already answered")
+
     def _end(self, fact: TurnEnded) -> None:
+        self._require_open(fact)
         self._open = open_calls(fact.events, self._open)
         ran_through = not fact.stopped and fact.error is None
         waits = ran_through and any(not call.answered for call in self._open)
@@ -430,25 +417,25 @@ class SessionFold:
         )
 
     # By class, as a chain of tests for eleven classes is what a fast agent would wait for.
-    _ways: ClassVar[dict[type[Any], tuple[_Way, _Way]]] = {
-        SessionOpened: (_check_opened, _open_session),
-        AgentSelected: (_check_selected, _select),
-        TurnStarted: (_check_start, _start),
-        ModelAnswered: (_check_model_turn, _answer_by_model),
-        ToolAnswered: (_check_answer, _answer_by_tool),
-        AgentRan: (_check_answer, _let_agent_run),
-        CodeAnswered: (_check_answer, _answer_by_code),
-        CallStarted: (_check_answer, _begin_call),
-        ModelProposed: (_check_answer, _propose),
-        ToolProposed: (_check_answer, _propose_draft),
-        DraftDrawn: (_check_answer, _draw_draft),
-        SeatChanged: (_check_seat, _sit),
-        UserSeated: (_check_user, _seat_user),
-        UserProposed: (_check_user, _propose_message),
-        ConversationEnded: (_check_over, _end_conversation),
-        RulesChanged: (_check_rules, _rule),
-        TurnEnded: (_check_turn, _end),
-        **dict.fromkeys(get_args(EnvironmentFact), (_check_environment, _shape)),
+    _ways: ClassVar[dict[type[Any], _Way]] = {
+        SessionOpened: _open_session,
+        AgentSelected: _select,
+        TurnStarted: _start,
+        ModelAnswered: _answer_by_model,
+        ToolAnswered: _answer_by_tool,
+        AgentRan: _let_agent_run,
+        CodeAnswered: _answer_by_code,
+        CallStarted: _begin_call,
+        ModelProposed: _propose,
+        ToolProposed: _propose_draft,
+        DraftDrawn: _draw_draft,
+        SeatChanged: _sit,
+        UserSeated: _seat_user,
+        UserProposed: _propose_message,
+        ConversationEnded: _end_conversation,
+        RulesChanged: _rule,
+        TurnEnded: _end,
+        **dict.fromkeys(get_args(EnvironmentFact), _shape),
     }
 
     def may_have_run(self) -> frozenset[str]:

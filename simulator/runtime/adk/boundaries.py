@@ -93,6 +93,10 @@ _UNNAMED = "model"
 _SENDERS = frozenset({"BigQueryAgentAnalyticsPlugin", "ModelArmorPlugin"})
 
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
+_seated_classes: dict[type, type] = {}
+"""The class of ours, whose objects are seated, that stands for each class of others."""
+_SEATED: dict[type, type] = {}
+"""The other way round: the class for which each of ours stands."""
 
 
 class ModelCall(NamedTuple):
@@ -110,7 +114,7 @@ class ToolBoundaryCall(NamedTuple):
     """A call of a tool at the boundary.
 
     `runs_agent` is set where an agent with seats of its own does the tool's work, `has_own_code` where the tool's class
-    has a say in that.
+    has a say in that. `has_code` is not set where the tool is only declared, so that nothing real can run.
     """
 
     tool: BaseTool
@@ -120,6 +124,7 @@ class ToolBoundaryCall(NamedTuple):
     scope: str
     runs_agent: bool = False
     has_own_code: bool = False
+    has_code: bool = True
 
 
 class CodeCall(NamedTuple):
@@ -186,7 +191,8 @@ def seat_agent(agent: LlmAgent, seats: dict[int, Any] | None = None) -> None:
         agent: The agent; ADK runs a copy of it in each turn.
         seats: What was seated before, by the identity of what it stands for: what it notes in itself stays with it from turn to turn.
     """
-    _seat_model(agent, lambda: agent.canonical_model, seats)
+    if type(agent.model) not in _SEATED:
+        _seat_model(agent, lambda: agent.canonical_model, seats)
     executor = agent.code_executor
     if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
         seated_executor = _seated(executor, "execute_code", _code_run, seats)
@@ -245,16 +251,13 @@ def without_senders(app: App) -> App:
     return app.model_copy(update={"plugins": [plugin for plugin in app.plugins if plugin not in sent]})
 
 
-_seated_classes: dict[type, type] = {}
-
-
 def _seated(target: Any, method: str, ours: Any, seats: dict[int, Any] | None = None) -> Any:
     """Return a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
 
     A wrapper of a foreign class would break ADK's own `isinstance` tests.
     """
     kind = type(target)
-    if kind in _seated_classes.values():
+    if kind in _SEATED:
         return None
     if seats is not None and id(target) in seats:
         return seats[id(target)]
@@ -262,7 +265,7 @@ def _seated(target: Any, method: str, ours: Any, seats: dict[int, Any] | None = 
         body = {"__module__": __name__, "__doc__": kind.__doc__}
         made = type(f"Seated{kind.__name__}", (kind,), body)
         setattr(made, method, _Held(method, lambda held: getattr(super(made, held), method), ours))
-        _seated_classes[kind] = made
+        _seated_classes[kind], _SEATED[made] = made, kind
     clone = copy.copy(target)
     object.__setattr__(clone, "__class__", _seated_classes[kind])
     if seats is not None:
@@ -297,8 +300,7 @@ class _Held:
 
 def unseated_class(target: Any) -> type:
     """Return the class that an object had before it was seated."""
-    kind = type(target)
-    return kind.__mro__[1] if kind in _seated_classes.values() else kind
+    return _SEATED.get(type(target), type(target))
 
 
 def seat_agents_elsewhere() -> None:
@@ -416,12 +418,12 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = Fal
     if is_seated(tool) or is_steering(tool):
         return
     # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
-    theirs = own_run(tool)
-    ours = _scoped_run if runs_agents(tool) else _tool_run
+    theirs, inner = own_run(tool), node_of(tool)
+    ours = _scoped_run if inner is not None and runs_agents(tool) else _tool_run
     # Held weakly: ADK makes its tools anew for each request, and a circle would leave them to the garbage collector.
     itself = weakref.ref(tool)
     setattr(tool, _TOOL_RUN, ToolSeat(ours, itself, theirs))
-    if not alone and (inner := node_of(tool)) is not None:
+    if not alone and inner is not None:
         _install(inner, set() if seen is None else seen)
 
 
@@ -441,7 +443,7 @@ async def _scoped_run(
 ) -> Any:
     tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
-    if turn is None or _is_elsewhere(turn):
+    if turn is None or asyncio.get_running_loop() is not turn.loop:  # where nobody can wait for its seats
         return await _without_turn(tool, real, args, tool_context)
     if INSIDE_REAL_CALL.get():
         return await _in_scope(tool, real, args, tool_context)
@@ -452,11 +454,6 @@ async def _scoped_run(
         runs_agent=True, has_own_code=has_own_code(tool)
     )
     return await turn.ask_agent_tool(call, runs)
-
-
-def _is_elsewhere(turn: TurnInProgress) -> bool:
-    """Return whether this is another event loop than the turn's, where nobody can wait for its seats."""
-    return asyncio.get_running_loop() is not turn.loop
 
 
 async def _in_scope(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -479,15 +476,16 @@ async def _tool_run(
 ) -> Any:
     tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
-    if turn is None or INSIDE_REAL_CALL.get() or _is_elsewhere(turn):
+    if turn is None or INSIDE_REAL_CALL.get() or asyncio.get_running_loop() is not turn.loop:
         return await _without_turn(tool, real, args, tool_context)
+    has_code = not is_only_declared(tool)
     if stand_in_of(tool_context) is not None:
         real = functools.partial(_without_turn, tool, real)
     elif isinstance(tool, AnswersItself):
         real = functools.partial(_from_its_environment, tool, turn)
-    elif is_only_declared(tool):
+    elif not has_code:
         real = functools.partial(_nothing_real, tool.name)
-    return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
+    return await turn.ask_tool(_boundary_call(tool, real, args, tool_context)._replace(has_code=has_code))
 
 
 async def _from_its_environment(

@@ -1,6 +1,6 @@
 """Finds who answers a request, and makes the answer a fact.
 
-A request of a turn comes to `begin` when it is new, and to `offer` again when a seat was swapped. For a tool call the
+A request of a turn comes to `offer` when it is new, and again when a seat was swapped. For a tool call the
 rules and the generators are `answering.pipeline`'s; this module is about who else there is, when, and what becomes of
 the answer:
 
@@ -44,7 +44,6 @@ from simulator.facts import (
 )
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import jsonable, response_json, written_error
-from simulator.runtime.adk.tool_guards import is_only_declared
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.pipeline import GENERATORS, AuthoredAnswer, LivePipeline, refused
 from simulator.runtime.errors import ends_the_work
@@ -77,21 +76,6 @@ class SessionAnswering:
 
     # ------------------------------------------------------------ who answers
 
-    def begin(self, waiting: WaitingRequest[Any]) -> Awaitable[Answered | None] | None:
-        """Find somebody for a request that is new.
-
-        The agent's own model and a real tool answer in the task that asks, as without us: that work is given back.
-        """
-        if self._run.caught_up.is_set() and not self._needs_judging(waiting):
-            player = self._player(waiting)
-            if isinstance(waiting.call, ModelCall) and player == "model":
-                return self._here(waiting, self._model_answers_here)
-            is_next = not self._one_real_call.locked() and not _runs_agent(waiting)
-            if isinstance(waiting.call, ToolBoundaryCall) and player == "real" and is_next:
-                return self._here(waiting, self._tool_answers_here)
-        self.offer(waiting)
-        return None
-
     def _needs_judging(self, waiting: WaitingRequest[Any]) -> bool:
         """Return whether there are rules that may answer a request."""
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
@@ -102,20 +86,34 @@ class SessionAnswering:
         waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
         return not waiting.judged
 
-    def offer(self, waiting: WaitingRequest[Any]) -> None:
-        """Find somebody for a request that waits, or whose seat was swapped."""
-        if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
-            return
+    def offer(
+        self, waiting: WaitingRequest[Any], *, is_new: bool = False
+    ) -> Awaitable[Answered | None] | None:
+        """Find somebody for a request that is new, that waits, or whose seat was swapped.
+
+        The agent's own model and a real tool answer a new one in the task that asks, as without us: that work is given back.
+        """
+        player = self._player(waiting)
+        if waiting.is_taken or (waiting.is_queued and player == "real"):
+            return None
         if waiting.is_queued and waiting.job is not None:  # a real call that has not begun is taken back
             waiting.job.cancel()
             waiting.job, waiting.is_queued = None, False
         waiting.gave_up = ""
-        if not self._needs_judging(waiting) and self._player(waiting) == "person":
-            self._to_person(waiting)
-            self._session.changed()
-            return
+        if not self._needs_judging(waiting):
+            if player == "person":
+                self._to_person(waiting)
+                self._session.changed()
+                return None
+            if is_new and self._run.caught_up.is_set():
+                if player == "model" and isinstance(waiting.call, ModelCall):
+                    return self._here(waiting, self._model_answers_here)
+                is_next = not (self._one_real_call.locked() or waiting.runs_agent)
+                if player == "real" and is_next and isinstance(waiting.call, ToolBoundaryCall):
+                    return self._here(waiting, self._tool_answers_here)
         waiting.for_person = False
         self.start(waiting, self._answer(waiting))
+        return None
 
     def start(self, waiting: WaitingRequest[Any], work: Coroutine[Any, Any, None]) -> None:
         """Let a task find the answer: where the request was asked, but everything in it is real.
@@ -172,10 +170,10 @@ class SessionAnswering:
         seats = self._session.journal.fold.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
-        if _runs_agent(waiting) and not waiting.call.has_own_code:
+        if waiting.runs_agent and not waiting.call.has_own_code:
             return seats.tools.get(waiting.name, "real")
         player = seats.of_tool(waiting.name)
-        if player == "real" and _has_no_code(waiting):
+        if player == "real" and waiting.has_no_code:
             return "person"
         # Nothing here can say what code would print.
         return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
@@ -204,9 +202,9 @@ class SessionAnswering:
                 self._to_person(waiting)
 
     def _to_person(self, waiting: WaitingRequest[Any]) -> None:
-        seated = self._seated(waiting)
-        waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
-        if _has_no_code(waiting) and self._session.journal.fold.seats.of_tool(waiting.name) == "real":
+        seated = self._seated(waiting) if waiting.came_back else "person"
+        waiting.would_answer = "" if seated == "person" else seated
+        if waiting.has_no_code and self._session.journal.fold.seats.of_tool(waiting.name) == "real":
             waiting.fails(f"{waiting.name} has no code, so the real tool cannot respond")
         waiting.wants_person()
 
@@ -339,7 +337,7 @@ class SessionAnswering:
         """
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
-        if _runs_agent(waiting):
+        if waiting.runs_agent:
             await self._let_agent_run(waiting, as_seated=as_seated)
             return
         waiting.is_queued = as_seated
@@ -578,12 +576,3 @@ class SessionAnswering:
         return await self._run.release(
             waiting, CodeAnswered, code=code, result=result, error=error, provenance=provenance
         )
-
-
-def _has_no_code(waiting: WaitingRequest[Any]) -> bool:
-    return isinstance(waiting.call, ToolBoundaryCall) and is_only_declared(waiting.call.tool)
-
-
-def _runs_agent(waiting: WaitingRequest[Any]) -> bool:
-    """Recognise a call of a tool whose work is done by an agent that has seats of its own."""
-    return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent

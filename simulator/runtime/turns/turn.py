@@ -285,6 +285,8 @@ class TurnRun:
             tool=call.tool,
             context=context,
             branch=context.branch or "",
+            runs_agent=call.runs_agent,
+            has_no_code=not call.has_code,
             own=own,
         )
 

@@ -111,7 +111,8 @@ class WaitingRequest(Call, Generic[CallT]):
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
     of a tool: the environment's model, or the rules that delay it for the seconds `delay`; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
-    is the tool as it was declared when it was first asked for here. `own` is what the agent of a tool has answered, with the
+    is the tool as it was declared when it was first asked for here. `runs_agent` and `has_no_code` are those of a tool's call: an agent with seats
+    of its own does its work, or nothing real can. `own` is what the agent of a tool has answered, with the
     rules that may still change that.
     """
 
@@ -156,6 +157,8 @@ class WaitingRequest(Call, Generic[CallT]):
     spoken: LlmResponse | None = None
     declared: ToolDeclaration | None = field(default=None, repr=False)
     shown: Request | None = field(default=None, repr=False)
+    runs_agent: bool = False
+    has_no_code: bool = False
 
     @property
     def is_taken(self) -> bool:

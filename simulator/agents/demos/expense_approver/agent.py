@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from simulator.agents.demo_model import (
     MAX_STEPS,
     Answer,
+    DemoCall,
     DemoModel,
     Steps,
     Talk,
     asked,
-    call,
     money,
     number,
     pick_number,
@@ -154,7 +154,7 @@ class ExpenseApproverModel(DemoModel):
             else Decision(verdict=Verdict.NEEDS_INFORMATION, reasons=missing)
         )
         if "set_model_response" in talk.tools:
-            yield [call("set_model_response", **decision.model_dump(mode="json"))]
+            yield [DemoCall("set_model_response", decision.model_dump(mode="json"))]
         return decision.model_dump_json()
 
     def give_up(self, talk: Talk) -> str:  # noqa: ARG002 - every report that takes too long ends alike
@@ -178,8 +178,8 @@ def _decide(report: ExpenseReport) -> Steps[Decision]:
     department = report.department.value
     policy, budget = yield from together(
         [
-            asked(call("check_policy", department=department, lines=lines)),
-            asked(call("get_budget", department=department)),
+            asked("check_policy", department=department, lines=lines),
+            asked("get_budget", department=department),
         ]
     )
     unclear = [*_unclear("policy check", policy), *_unclear("budget", budget)]
@@ -205,13 +205,11 @@ def _decide(report: ExpenseReport) -> Steps[Decision]:
 
 def _pay(report: ExpenseReport, allowed: Allowed) -> Steps[Decision]:
     answer = yield from asked(
-        call(
-            "reimburse",
-            employee_id=report.employee_id,
-            department=report.department.value,
-            payment={"amount": allowed.amount, "currency": report.currency.value, "method": "bank_transfer"},
-            line_numbers=allowed.lines,
-        )
+        "reimburse",
+        employee_id=report.employee_id,
+        department=report.department.value,
+        payment={"amount": allowed.amount, "currency": report.currency.value, "method": "bank_transfer"},
+        line_numbers=allowed.lines,
     )
     if answer.failure:
         return _not_paid(report, allowed, answer)

@@ -16,7 +16,6 @@ from simulator.agents.demo_model import (
     Talk,
     ToolFailure,
     asked,
-    call,
     listed,
     money,
     number,
@@ -197,7 +196,7 @@ class OrderDeskModel(DemoModel):
 
 
 def _handle(order_id: str, wish: Wish) -> Steps[str]:
-    answer = yield from asked(call("find_order", order_id=order_id))
+    answer = yield from asked("find_order", order_id=order_id)
     if answer.failure:
         return _not_found(order_id, answer.failure)
     order = answer.record(*_WRAPPERS, order_id=order_id)
@@ -228,7 +227,7 @@ def _cancel(order_id: str, order: dict[str, Any], wish: Wish) -> Steps[str]:
     status = _status(order)
     if not any(word in status for word in _OPEN):
         return _explained(order_id, status)
-    answer = yield from asked(call("cancel_order", order_id=order_id, reason=wish.reason))
+    answer = yield from asked("cancel_order", order_id=order_id, reason=wish.reason)
     if answer.failure:
         return f"I could not cancel order {order_id}: {_sorry(answer.failure)} Nothing was refunded."
     if answer.is_empty:
@@ -250,7 +249,7 @@ def _refund(order_id: str, order: dict[str, Any], wish: Wish) -> Steps[str]:
         return f"I found no amount to refund for order {order_id}. How much was it?"
     if total is not None and amount > total:
         return f"I refund at most {money(total, currency)} for order {order_id}, which is its total."
-    answer = yield from asked(call("refund_order", order_id=order_id, amount=amount, currency=currency))
+    answer = yield from asked("refund_order", order_id=order_id, amount=amount, currency=currency)
     if answer.failure:
         return f"The refund of {money(amount, currency)} did not go through: {_sorry(answer.failure)}"
     refund = answer.record("refund", "data")
@@ -266,7 +265,7 @@ def _refund(order_id: str, order: dict[str, Any], wish: Wish) -> Steps[str]:
 
 def _handle_customer(wish: Wish) -> Steps[str]:
     arguments = {"customer_id": wish.customer_id} if wish.customer_id else {"email": wish.email}
-    answer = yield from asked(call("list_orders", **arguments))
+    answer = yield from asked("list_orders", **arguments)
     who = wish.customer_id or wish.email
     if answer.failure:
         return f"I could not list the orders of {who}: {_sorry(answer.failure)}"
@@ -288,16 +287,14 @@ def _create(wish: Wish) -> Steps[str]:
         return "What shall I order, and how many? For instance: order 2 mugs and 1 lamp for C-17."
     customer_id = wish.customer_id
     if not customer_id and wish.email:
-        found = yield from asked(call("list_orders", email=wish.email))
+        found = yield from asked("list_orders", email=wish.email)
         customer_id = pick_text(found.record(), "customer_id", "customer")
         if found.failure or not customer_id:
             return f"I do not know a customer with the address {wish.email}."
     if not customer_id:
         return "Who is the order for? Please give me the customer's id, for instance C-17, or e-mail address."
     items = [{"sku": sku, "quantity": quantity} for sku, quantity in wish.items]
-    answer = yield from asked(
-        call("create_order", customer_id=customer_id, items=items, express=wish.express)
-    )
+    answer = yield from asked("create_order", customer_id=customer_id, items=items, express=wish.express)
     if answer.failure:
         return f"I could not place the order: {_sorry(answer.failure)}"
     return _placed(answer, customer_id)

@@ -17,7 +17,6 @@ from simulator.agents.demo_model import (
     Talk,
     ToolFailure,
     asked,
-    call,
     listed,
     money,
     pick_number,
@@ -140,7 +139,7 @@ class CoordinatorModel(DemoModel):
 
 
 def _weather(city: str) -> Steps[str]:
-    answer = yield from asked(call("get_weather", city=city))
+    answer = yield from asked("get_weather", city=city)
     if answer.failure:
         return f"I do not know the weather in {city}: {sorry(answer.failure)}"
     record = answer.record("weather", "data", "forecast")
@@ -154,7 +153,7 @@ def _weather(city: str) -> Steps[str]:
 
 def _papers(trip: Trip, country: str) -> Steps[str]:
     request = f"Does a traveller with a passport of {trip.passport} need a visa for {country}?"
-    answer = yield from asked(call("entry_advisor", request=request))
+    answer = yield from asked("entry_advisor", request=request)
     if answer.failure:
         return f"I do not know the papers for {country}: {sorry(answer.failure)}"
     if answer.is_empty:
@@ -212,7 +211,7 @@ def _searches(trip: Trip) -> list[tuple[str, str, str]]:
 
 def _flight_search(origin: str, destination: str, day: str) -> Steps[tuple[str, Mapping[str, Any]]]:
     """Search one day; gives the words for it and the cheapest flight."""
-    answer = yield from asked(call("search_flights", origin=origin, destination=destination, date=day))
+    answer = yield from asked("search_flights", origin=origin, destination=destination, date=day)
     leg = f"from {origin} to {destination} on {day}"
     if answer.failure:
         return f"I could not search flights {leg}: {sorry(answer.failure)}", {}
@@ -247,7 +246,7 @@ def _flight_booked(flight_ids: Sequence[str], trip: Trip) -> Steps[str]:
 
 
 def _book(flight_id: str, name: str) -> Steps[str]:
-    answer = yield from asked(call("book_flight", flight_id=flight_id, passenger_name=name))
+    answer = yield from asked("book_flight", flight_id=flight_id, passenger_name=name)
     return booked(answer, f"flight {flight_id} for {name}")
 
 
@@ -299,8 +298,9 @@ class HotelModel(DemoModel):
 def _hotel_search(city: str, trip: Trip) -> Steps[tuple[str, Mapping[str, Any]]]:
     """Search one city; gives the words for it and the cheapest hotel."""
     guests = trip.guests or 1
-    wanted = call("search_hotels", city=city, check_in=trip.days[0], nights=trip.stay, guests=guests)
-    answer = yield from asked(wanted)
+    answer = yield from asked(
+        "search_hotels", city=city, check_in=trip.days[0], nights=trip.stay, guests=guests
+    )
     nights = f"{trip.stay} night{'s' * (trip.stay != 1)}"
     if answer.failure:
         return f"I could not search hotels in {city}: {sorry(answer.failure)}", {}
@@ -322,7 +322,7 @@ def _hotel_booked(hotel_id: str, trip: Trip) -> Steps[str]:
     if not trip.days:
         return "From which day on? Please give it with the year, as in 2026-05-03."
     stay = {"check_in": trip.days[0], "nights": trip.stay}
-    answer = yield from asked(call("book_hotel", hotel_id=hotel_id, guest_name=trip.name, **stay))
+    answer = yield from asked("book_hotel", hotel_id=hotel_id, guest_name=trip.name, **stay)
     return booked(answer, f"hotel {hotel_id} for {trip.name}")
 
 
@@ -343,8 +343,9 @@ class EntryAdvisorModel(DemoModel):
         passport, country = _countries(talk.said)
         if not (passport and country):
             return "Please name the country of the passport and the country to enter."
-        rule = call("look_up_entry_rules", passport_country=passport, destination_country=country)
-        answer = yield from asked(rule)
+        answer = yield from asked(
+            "look_up_entry_rules", passport_country=passport, destination_country=country
+        )
         if answer.failure and answer.failure.is_missing:
             return f"I have no rule for a passport of {passport} in {country}; please ask the embassy."
         if answer.failure:
