@@ -172,7 +172,9 @@ def try_rules(engine: Engine, rules: Iterable[InjectionRule], call: str | int) -
     asked = _waiting_call(engine, call) if isinstance(call, str) else _past_call(engine, call)
     tally = asked.tally
     return explain(
-        tuple(rules), asked, lambda rule: engine.streams.value(rule, tally.drawn.get(rule.rule_id, 0))
+        tuple(rules),
+        asked,
+        lambda rule: engine.drafting.streams.value(rule, tally.drawn.get(rule.rule_id, 0)),
     )
 
 
@@ -180,7 +182,7 @@ def _waiting_call(engine: Engine, key: str) -> CallContext:
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or engine.answering is None or not isinstance(waiting.call, ToolBoundaryCall):
         raise SimulationError(f"no tool call {key} is waiting")
-    return engine.answering.pipeline.rules.asked(waiting)
+    return engine.answering.pipeline.environment.asked(waiting)
 
 
 def _past_call(engine: Engine, number: int) -> CallContext:

@@ -42,7 +42,6 @@ from google.genai import types
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_source import environment_data_of
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
@@ -68,7 +67,7 @@ from simulator.runtime.adk.tool_guards import PlayedTool, all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedMemory, WatchedSessions
 from simulator.runtime.answering.dispatcher import SessionAnswering
-from simulator.runtime.answering.pipeline import LiveDrafting, LivePipeline, LiveRules
+from simulator.runtime.answering.pipeline import LiveEnvironment, LivePipeline
 from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
 from simulator.runtime.knowledge.knowledge import LiveKnowledge
 from simulator.runtime.knowledge.tool_shapes import ToolShapes
@@ -146,7 +145,7 @@ class Engine:
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
         self.knowledge = LiveKnowledge(journal, weakref.WeakMethod(self.tool_shapes), self.tools.own_settings)
         self.modelling = Modelling(self.knowledge, clock)
-        self.drafting = LiveDrafting(self.seed, self.knowledge, self.tools)
+        self.drafting = LiveEnvironment(self.seed, journal, self.knowledge, self.tools)
         self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: ReplayDivergence | None = None
@@ -157,7 +156,6 @@ class Engine:
         self._task: asyncio.Task[None] | None = None
         self._agent: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
-        self.streams = DrawStreams(self.seed)
         self._events: dict[int, list[Event]] = {}
         self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
@@ -321,8 +319,8 @@ class Engine:
         )
         run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
-        rules = LiveRules(self, run, self.streams, self.knowledge)
-        self.answering = SessionAnswering(self, run, LivePipeline(self, rules, self.drafting, self.modelling))
+        pipeline = LivePipeline(self, self.drafting.within(run), self.modelling)
+        self.answering = SessionAnswering(self, run, pipeline)
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()
         self._agent = loop.create_task(self._run_agent(run, started, ground))

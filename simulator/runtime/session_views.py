@@ -25,8 +25,8 @@ from simulator.runtime import user_player
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.answering.draft_maker import Inside, attempted, offline_draft, offline_question
-from simulator.runtime.answering.pipeline import NOT_ASKED, LiveDrafting
+from simulator.runtime.answering.call_environment import Inside, attempted, offline_draft, offline_question
+from simulator.runtime.answering.pipeline import NOT_ASKED, LiveEnvironment
 from simulator.runtime.commanding import UserView
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Generation, begin_if_due, words_of
@@ -203,13 +203,13 @@ class KnowledgeSnapshot:
         fold = engine.journal.fold
         return engine.run, fold.tool_answers, fold.environment
 
-    def drafting(self) -> LiveDrafting:
+    def drafting(self) -> LiveEnvironment:
         """Return the session's drafting where nothing was learned since, else one that knows no more than was known then."""
         engine = self.engine
         if all(now is then or now == then for now, then in zip(self._now(engine), self._known, strict=True)):
             return engine.drafting
         knowledge = engine.knowledge_along(engine.journal.branched(self._head))
-        return LiveDrafting(engine.seed, knowledge, engine.tools)
+        return LiveEnvironment(engine.seed, engine.journal, knowledge, engine.tools)
 
 
 def late_result(engine: Engine, call_id: str) -> ToolRequest | None:

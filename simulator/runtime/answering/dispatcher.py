@@ -215,7 +215,7 @@ class SessionAnswering:
         if waiting.judged:
             return False
         async with self._run.its_turn():
-            self.pipeline.rules.judge(waiting)
+            self.pipeline.environment.judge(waiting)
         rule = waiting.firing.rule
         if waiting.came_back:  # a person has the call first, at once
             if rule is not None:
@@ -249,8 +249,8 @@ class SessionAnswering:
         given: Outcome | None,
         effects: ToolEffects,
     ) -> None:
-        judged, rules = waiting.firing, self.pipeline.rules
-        seed = f"{rules.seed}/{waiting.key}"
+        judged, environment = waiting.firing, self.pipeline.environment
+        seed = f"{environment.seed}/{waiting.key}"
         waiting.firing = of_one(rule, seed, {"tool": waiting.name, "agent": waiting.agent})
         notes: tuple[str, ...] = ()
         try:
@@ -259,7 +259,7 @@ class SessionAnswering:
             if outcome is None:
                 raise ValueError(f"{rule.rule_id} changes a response, and there is none")
             if waiting.firing.has_a_say:
-                outcome, _, notes = rules.told(waiting, outcome)
+                outcome, _, notes = environment.told(waiting, outcome)
         finally:
             waiting.firing = judged
         # Nobody but the person is named: so it is their step, and no rule of the session's.
@@ -413,7 +413,7 @@ class SessionAnswering:
     ) -> None:
         """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
         waiting.judged, waiting.firing = True, firing
-        outcome, beneath, notes = self.pipeline.rules.told(waiting, own)
+        outcome, beneath, notes = self.pipeline.environment.told(waiting, own)
         provenance = Provenance(source="real", notes=notes)
         answer = self._answered(waiting, outcome, NO_EFFECTS, provenance, beneath)
         await self._run.release(waiting, ToolAnswered, **answer)
@@ -523,7 +523,7 @@ class SessionAnswering:
         """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
         beneath: Outcome | None = None
         if waiting.firing.has_a_say:
-            outcome, beneath, notes = self.pipeline.rules.told(waiting, outcome)
+            outcome, beneath, notes = self.pipeline.environment.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
         answer = self._answered(waiting, outcome, effects, provenance, beneath)
         return await self._run.release(waiting, ToolAnswered, **answer)

@@ -62,7 +62,7 @@ class PluginAnswering(Pipeline[Call]):
     def __init__(
         self, play: SessionPlay, modelled: Modelled | None, clock: Callable[[], float], refusal: str = ""
     ) -> None:
-        super().__init__(play, play)
+        super().__init__(play)
         self._play, self._modelled, self._clock, self._refusal = play, modelled, clock, refusal
 
     async def answer(

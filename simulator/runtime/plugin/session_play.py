@@ -24,8 +24,7 @@ from simulator.environment.world.tool_settings import SharedState, StateRegistry
 from simulator.facts import Outcome, Provenance, ToolAnswered
 from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.answering.draft_maker import Drafting
-from simulator.runtime.answering.pipeline import RuleGate
+from simulator.runtime.answering.call_environment import CallEnvironment
 from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge
 from simulator.runtime.knowledge.tool_shapes import shape_as_declared
 from simulator.runtime.turns.waiting_request import Call, describe_tool, held_to
@@ -171,7 +170,7 @@ class SharedDraws:
             self._drawn.update(rule_ids)
 
 
-class SessionPlay(RuleGate[Call], Drafting[Call]):
+class SessionPlay(CallEnvironment[Call]):
     """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
 
     Args:

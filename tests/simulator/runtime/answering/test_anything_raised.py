@@ -19,7 +19,7 @@ from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.facts import Failed, Returned
 from simulator.journal import Journal
 from simulator.runtime import Simulation
-from simulator.runtime.answering import dispatcher, draft_maker
+from simulator.runtime.answering import call_environment, dispatcher
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.going import going
 from tests.simulator.runtime.desk import breaks
@@ -422,7 +422,7 @@ def test_a_failure_leaves_the_other_evidence_or_says_why(
     if what == "the reader":
         monkeypatch.setattr(tool_returns, "load", fail)
     else:
-        monkeypatch.setattr(draft_maker, "best", fail)
+        monkeypatch.setattr(call_environment, "best", fail)
     with going(agent_of([call("look", what="x")], tools=[look])) as sim:
         (request,) = tool_requests(sim)
         said = answered(sim)

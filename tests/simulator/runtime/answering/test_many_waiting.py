@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from app.session.past_calls import past_calls
 from app.session.timeline_view import waiting_steps
 from simulator.runtime import Simulation
-from simulator.runtime.answering import draft_maker
+from simulator.runtime.answering import call_environment
 from simulator.seats.requests import Request, ToolRequest
 from tests.simulator.runtime.stage import agent_of, call, opened, tool_requests
 
@@ -30,7 +30,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     noted: list[str] = []
 
     def counted(name: str) -> Any:
-        real = getattr(draft_maker, name)
+        real = getattr(call_environment, name)
 
         def make(*args: Any) -> Any:
             noted.append(name)
@@ -38,8 +38,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return make
 
-    monkeypatch.setattr(draft_maker, "offline_draft", counted("offline_draft"))
-    monkeypatch.setattr(draft_maker, "_offered", counted("_offered"))
+    monkeypatch.setattr(call_environment, "offline_draft", counted("offline_draft"))
+    monkeypatch.setattr(call_environment, "_offered", counted("_offered"))
     return noted
 
 

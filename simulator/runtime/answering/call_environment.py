@@ -1,4 +1,4 @@
-"""Drafts answers to tool calls out of all that a session's environment knows, and holds answers against it."""
+"""What a session's environment has for a tool call: it asks the rules, drafts answers out of all that is known, and holds answers against it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ from simulator.environment.drafts.candidates import Candidate, around, best, dra
 from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
+from simulator.environment.expressions.expressions import variables_of
+from simulator.environment.injection.rule_call import CallContext, DrawStreams, Tally
+from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.prompts.model_prompts import AskedCall
 from simulator.environment.recordings import Near, ObservedCall, nearest
 from simulator.environment.world.invariants import Contradiction
+from simulator.facts import Outcome
 from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call, model_evidence
+from simulator.runtime.turns.fired_rules import judged
 from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 
@@ -35,11 +40,15 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 
-class Drafting(ABC, Generic[C]):
-    """Drafts answers to the tool calls of a session, and holds answers against what is known.
+class CallEnvironment(ABC, Generic[C]):
+    """What the environment of a session has for its tool calls: what is known, rules and drafts.
 
-    Who uses it says what is known, how a tool is declared, and where the chance of a draft comes from.
+    Who uses it says what is known and counted, how a tool is declared, which rules there are, and where the chance of a draft comes from.
+    `seed` is where the session's chance comes from, and `streams` are the rules' streams of draws.
     """
+
+    seed: str
+    streams: DrawStreams
 
     @abstractmethod
     def knowing(self) -> AbstractContextManager[Knowledge]:
@@ -64,6 +73,69 @@ class Drafting(ABC, Generic[C]):
     def now(self, call: C) -> float:  # noqa: ARG002 - whose clock depends on the call says so
         """Return what the session's clock says where a call is drafted: the same whenever it is; 0 where it has none."""
         return 0.0
+
+    # ------------------------------------------------------------ the rules
+
+    @abstractmethod
+    def rules_for(self, call: C) -> tuple[InjectionRule, ...]:
+        """Return the rules that are in force for a call."""
+
+    @abstractmethod
+    def tally(self, call: C) -> Tally:
+        """Return what was counted before a call."""
+
+    @abstractmethod
+    def count(self, call: C) -> None:
+        """Count a call that was judged, and what its rules drew, counted and did."""
+
+    def judge(self, call: C) -> None:
+        """Ask the rules about a call, which counts as one from now on."""
+        with self.knowing():
+            asked = self.asked(call)
+            call.firing = judged(self.rules_for(call), asked, self.streams, self.seed)
+            call.number = asked.tally.tool_calls + 1
+            self.count(call)
+
+    def asked(self, call: C) -> CallContext:
+        """Describe a call as the rules look at it."""
+        with self.knowing() as known:
+            return CallContext(
+                tool_name=call.name,
+                arguments=call.arguments,
+                agent=call.agent,
+                branch=call.branch,
+                tally=self.tally(call),
+                world=known.world.collections,
+                state=lambda: call.state() or {},
+                calls=lambda: known.calls_of(call.name),
+            )
+
+    def answered(self, call: C) -> Outcome:
+        """Return what the rule that fired answers.
+
+        Raises:
+            ValueError: No rule answers, or a template of the rule cannot be filled in.
+        """
+        with self.knowing() as known:
+            return call.firing.outcome(
+                lambda seed: variables_of(
+                    args=call.arguments,
+                    state=call.state(),
+                    world=known.world.collections(),
+                    calls=known.calls_of(call.name),
+                    answers=known.last_answers(),
+                    agent=call.agent,
+                    call_number=call.number,
+                    seed=seed,
+                )
+            )
+
+    def told(self, call: C, outcome: Outcome) -> tuple[Outcome, Outcome | None, tuple[str, ...]]:
+        """Change an answer as the rules that fired say; as `Firing.told`."""
+        with self.knowing() as known:
+            return call.firing.told(outcome, lambda: known.calls_of(call.name))
+
+    # ------------------------------------------------------------ the drafts
 
     def offline(self, call: C, draw: int = 0) -> Draft:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
