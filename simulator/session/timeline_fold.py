@@ -39,9 +39,22 @@ from simulator.facts import (
     TurnStarted,
     UserSeated,
 )
-from simulator.session import fact_entries
 from simulator.session.adk_event_fields import function_responses, open_calls, seals_a_stop
 from simulator.session.environment_state import SessionEnvironment
+from simulator.session.fact_entries import (
+    answered_by_adk,
+    answered_by_model,
+    answered_by_tool,
+    called_by_graph,
+    code_run,
+    conversation_note,
+    ended,
+    environment_note,
+    rules_note,
+    seat_note,
+    started,
+    user_note,
+)
 from simulator.session.history import (
     AgentMessage,
     FinalResponse,
@@ -94,26 +107,26 @@ class Timeline:
             case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():
                 self._answer(number, fact)
             case SeatChanged():
-                self._note(lambda turn: fact_entries.seat_note(number, turn, fact))
+                self._note(lambda turn: seat_note(number, turn, fact))
             case UserSeated():
-                self._note(lambda turn: fact_entries.user_note(number, turn, fact))
+                self._note(lambda turn: user_note(number, turn, fact))
             case ConversationEnded():
-                self._note(lambda turn: fact_entries.conversation_note(number, turn, fact))
+                self._note(lambda turn: conversation_note(number, turn, fact))
             case RulesChanged():
                 before, self._rules = self._rules, fact.rules
-                self._note(lambda turn: fact_entries.rules_note(number, turn, fact.at, before, fact.rules))
+                self._note(lambda turn: rules_note(number, turn, fact.at, before, fact.rules))
             case TurnEnded():
                 self._end(number, fact)
             case _ if isinstance(fact, EnvironmentFact):
                 was, self._environment = self._environment, self._environment.after(fact)
-                self._note(lambda turn: fact_entries.environment_note(number, turn, fact, was))
+                self._note(lambda turn: environment_note(number, turn, fact, was))
             case _:
                 return
 
     def _start(self, number: int, fact: TurnStarted) -> None:
         self._turn, self._started_at, self._running = fact.turn, fact.at, True
         self._current = [note(fact.turn) for note in self._notes]
-        self._current += fact_entries.started(number, fact)
+        self._current += started(number, fact)
         self._notes = []
         self._answered = set()
         self._last_model_fact = -1
@@ -129,18 +142,18 @@ class Timeline:
         match fact:
             case ModelAnswered():
                 self._last_model_fact = number
-                shown = list(fact_entries.answered_by_model(number, fact))
+                shown = list(answered_by_model(number, fact))
                 self._calls |= {entry.call_id for entry in shown if isinstance(entry, ToolCall)}
                 self._current += shown
             case ToolAnswered():
                 if fact.call_id not in self._calls:
                     self._calls.add(fact.call_id)
-                    self._current.append(fact_entries.called_by_graph(number, fact))
+                    self._current.append(called_by_graph(number, fact))
                 self._answered.add(fact.call_id)
-                if answer := fact_entries.answered_by_tool(number, fact):
+                if answer := answered_by_tool(number, fact):
                     self._current.append(answer)
             case CodeAnswered():
-                self._current.append(fact_entries.code_run(number, fact))
+                self._current.append(code_run(number, fact))
             case AgentRan():
                 pass  # what it answers is an event of ADK
 
@@ -148,7 +161,7 @@ class Timeline:
         self._current = self._with_responses(fact.events, number)
         self._open = open_calls(fact.events, self._open)
         waits = any(not call.answered for call in self._open) and not fact.stopped and not fact.error
-        closing = fact_entries.ended(number, fact)
+        closing = ended(number, fact)
         if closing and isinstance(closing[-1], FinalResponse):
             closing = closing if not waits else []
             self._drop_repeated_text(closing)
@@ -191,9 +204,7 @@ class Timeline:
                 call_id = response.get("id")
                 if call_id in self._calls and call_id not in self._answered:
                     at: Any = event.get("timestamp") or self._started_at
-                    answer = fact_entries.answered_by_adk(
-                        number, self._turn, at, response, asks=call_id in asked
-                    )
+                    answer = answered_by_adk(number, self._turn, at, response, asks=call_id in asked)
                     answers.setdefault(str(call_id), []).append(answer)
         behind: dict[int, list[HistoryEntry]] = {}
         for place, entry in enumerate(self._current):

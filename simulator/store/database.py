@@ -28,9 +28,9 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from simulator.store import locations
 from simulator.store.database_tables import METADATA
 from simulator.store.errors import StoreError, in_words, shown_name
+from simulator.store.locations import database_url, identity, made_file, network_file_system
 from simulator.store.postgresql import UPGRADE_SECONDS, Line, be_patient, postgresql_engine
 
 Step: TypeAlias = Callable[[Connection], None]
@@ -127,10 +127,10 @@ class Database:
     """
 
     def __init__(self, place: str | Path, *, patience: float) -> None:
-        url = locations.database_url(place)
+        url = database_url(place)
         self._file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
         self._url, self.name = url, shown_name(url)
-        self._identity = locations.made_file(url)
+        self._identity = made_file(url)
         self._engine, self._line = _engine(url, patience)
         options: dict[str, Any] = {} if self._file else {"isolation_level": "REPEATABLE READ"}
         self._readers = self._engine.execution_options(**options)
@@ -141,7 +141,7 @@ class Database:
         except StoreError:
             self.close()
             raise
-        kind = locations.network_file_system(self._file) if self._file else ""
+        kind = network_file_system(self._file) if self._file else ""
         self.caution = _ON_A_NETWORK.format(kind=kind) if kind else ""
         if self.caution:
             _LOG.warning("The session database %s: %s", self.name, self.caution)
@@ -193,7 +193,7 @@ class Database:
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
         # SQLite would go on writing to a file that has lost its name, and all of it would be lost.
-        if self._file and locations.identity(self._file) != self._identity:
+        if self._file and identity(self._file) != self._identity:
             self._engine.dispose()
             raise StoreError(f"the session database {self._file}: the file was removed or replaced")
         if self._line is not None and self._line.is_lost:

@@ -16,13 +16,14 @@ from simulator.facts import Fact, TurnStarted
 from simulator.journal import ROOT, Journal
 from simulator.session import SessionFold
 from simulator.session.adk_event_fields import message_text
-from simulator.store import session_files, session_rows
+from simulator.store import session_rows
 from simulator.store.database import Database
 from simulator.store.database_tables import FACTS, SESSIONS, Place
 from simulator.store.durability import DurablePart, JournalTail, Writer
 from simulator.store.errors import BrokenJournalError, HeadMovedError, StoreError, TakenError
 from simulator.store.leases import Holder, Leases
 from simulator.store.library import Library
+from simulator.store.session_files import SessionMetadata, opened_as, read, written
 from simulator.store.session_rows import FactTree, SessionRecord, row_of_record
 from simulator.store.typed_texts import DraftBox, Unsaved, UnsavedBox
 
@@ -113,9 +114,7 @@ class JournalStore(Library):
         Raises:
             StoreError: There is a session with this id already, the journal opens none, or it cannot be stored.
         """
-        kept = session_files.SessionMetadata(
-            agent_key=agent_key, agent_digest=agent_digest, created_at=0.0, changed_at=0.0
-        )
+        kept = SessionMetadata(agent_key=agent_key, agent_digest=agent_digest, created_at=0.0, changed_at=0.0)
         now = self._clock()
         return self._take_in(journal, owner, kept.model_copy(update={"created_at": now, "changed_at": now}))
 
@@ -201,7 +200,7 @@ class JournalStore(Library):
             UnknownSessionError: There is none with this id.
             BrokenJournalError: It is broken.
         """
-        return session_files.written(self.record(session_id), self.load(session_id), self.drafts(session_id))
+        return written(self.record(session_id), self.load(session_id), self.drafts(session_id))
 
     def import_(self, text: str, owner: str, *, keeps_id: bool = True) -> SessionRecord:
         """Take in a session that `export` wrote.
@@ -215,17 +214,17 @@ class JournalStore(Library):
         Raises:
             StoreError: The text is no such file, or cannot be stored.
         """
-        kept, journal, drafts = session_files.read(text)
+        kept, journal, drafts = read(text)
         with self._database.reading() as connection:
             own = journal.fold.place_in_adk()["session_id"]
             taken = connection.scalar(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id == own))
         if taken or not keeps_id:
-            journal = session_files.opened_as(journal, self._new_id())
+            journal = opened_as(journal, self._new_id())
         stored = self._take_in(journal, owner, kept)
         self.put_drafts(stored.session_id, drafts)
         return self.record(stored.session_id)
 
-    def _take_in(self, journal: Journal, owner: str, kept: session_files.SessionMetadata) -> StoredJournal:
+    def _take_in(self, journal: Journal, owner: str, kept: SessionMetadata) -> StoredJournal:
         fold, count = journal.fold, len(journal)
         adk = fold.place_in_adk()
         record = SessionRecord(

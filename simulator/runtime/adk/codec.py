@@ -33,7 +33,7 @@ from simulator.base.secret_masking import without_secrets, without_secrets_in
 from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import RaisedError
 from simulator.runtime.adk.adk_private import MADE_CALL_ID
-from simulator.runtime.adk.lazy_list import Later, made
+from simulator.runtime.adk.lazy_list import Later
 from simulator.session.adk_event_fields import calls_in
 
 LONGEST_TRACEBACK = 8_000
@@ -342,7 +342,7 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
 
 def contents_part(contents: list[types.Content]) -> str:
     """Fingerprint what a model is shown of the conversation, as `request_parts` does."""
-    return fingerprint(_written(made(contents)))
+    return fingerprint(_written([*contents]))
 
 
 def _written(values: Sequence[Any]) -> bytes:

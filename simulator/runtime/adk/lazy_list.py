@@ -6,18 +6,18 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+ItemT = TypeVar("ItemT")
 
 
-class Later(list[T]):
+class Later(list[ItemT]):
     """Is made by `make` with the first look into it, and a list like every other from then on.
 
     Code that reads a list's memory without asking it (pydantic's own, for one) finds none: `made` gives a plain list for that.
     """
 
-    def __init__(self, make: Callable[[], Iterable[T]]) -> None:
+    def __init__(self, make: Callable[[], Iterable[ItemT]]) -> None:
         super().__init__()
-        self._make: Callable[[], Iterable[T]] | None = make
+        self._make: Callable[[], Iterable[ItemT]] | None = make
 
     @property
     def is_unread(self) -> bool:
@@ -31,7 +31,7 @@ class Later(list[T]):
             super().extend(make())
 
 
-def made(values: list[T]) -> list[T]:
+def made(values: list[ItemT]) -> list[ItemT]:
     """Return a list as a plain one; itself where it is one already."""
     return [*values] if isinstance(values, Later) else values
 
@@ -47,7 +47,7 @@ def _looking(name: str) -> Callable[..., Any]:
     return looks_first
 
 
-def _added_to(self: Later[T], before: list[T]) -> list[T]:
+def _added_to(self: Later[ItemT], before: list[ItemT]) -> list[ItemT]:
     return [*before, *self]
 
 

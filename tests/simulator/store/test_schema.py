@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, inspect, text
 
-from simulator.store import JournalStore, StoreError, default_path, locations
+from simulator.store import JournalStore, StoreError, database, default_path
 from simulator.store.database import STEPS, Database
+from simulator.store.locations import network_file_system
 from tests.simulator.base.rows import for_each
 from tests.simulator.store.databases import ME, Kept, begun, raising
 
@@ -184,8 +185,8 @@ def test_a_file_on_a_network_is_known(path: str, kind: str, tmp_path: Path) -> N
     """The mount point that is nearest counts."""
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS, encoding="utf-8")
-    assert locations.network_file_system(Path(path), mounts) == kind
-    assert locations.network_file_system(Path(path), tmp_path / "none") == ""
+    assert network_file_system(Path(path), mounts) == kind
+    assert network_file_system(Path(path), tmp_path / "none") == ""
 
 
 def test_a_store_on_a_network_says_what_is_not_certain(
@@ -195,7 +196,7 @@ def test_a_store_on_a_network_says_what_is_not_certain(
     store = JournalStore.open(tmp_path / "sessions.db")
     assert store.caution == ""
     store.close()
-    monkeypatch.setattr(locations, "network_file_system", lambda _: "nfs4")
+    monkeypatch.setattr(database, "network_file_system", lambda _: "nfs4")
     store = JournalStore.open(tmp_path / "sessions.db")
     assert "network file system (nfs4)" in store.caution
     store.close()
