@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
-    from simulator.session.attached_files import earlier_data
     from simulator.session.history import (
         FinalResponse,
         HistoryEntry,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
         ToolError,
         ToolOutput,
         UserQuery,
+        earlier_data,
     )
 
 _HOMES = {
@@ -77,7 +77,7 @@ _HOMES = {
     "create_callback": "simulator.runtime.plugin",
     "create_plugin": "simulator.runtime.plugin",
     "demo_agent": "simulator.agents",
-    "earlier_data": "simulator.session.attached_files",
+    "earlier_data": "simulator.session.history",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",
     "returned": "simulator.seats.answers",

@@ -39,8 +39,8 @@ from simulator.base.json_values import JsonObject, canonical, digest
 from simulator.scripts.line_matching import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
-from simulator.session.attached_files import file_of
 from simulator.session.commands import AnswerRequest, RunReal
+from simulator.session.history import file_of
 
 View: TypeAlias = Literal["Turn", "Model sees"]
 VIEWS: tuple[View, ...] = ("Turn", "Model sees")

@@ -52,9 +52,8 @@ from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
-from simulator.session.attached_files import message_of
 from simulator.session.commands import AnswerRequest, Confirm, GoOn, Query, Reply, RunReal
-from simulator.session.history import FinalResponse, ToolOutput
+from simulator.session.history import FinalResponse, ToolOutput, message_of
 from simulator.session.model import OpenCall, SessionState, SimulationSession
 
 if TYPE_CHECKING:

@@ -27,9 +27,8 @@ from app.session.user_form import text_and_files
 from simulator.base.json_values import JsonObject, canonical
 from simulator.branches import FailedStep
 from simulator.facts import TurnStarted
-from simulator.session.attached_files import message_of
 from simulator.session.commands import Accept, Complete, GoOn, MoveHead, Query, SetPlayer, SetUser, Undo
-from simulator.session.history import FinalResponse
+from simulator.session.history import FinalResponse, message_of
 from simulator.session.model import Seats, SessionState
 
 if TYPE_CHECKING:

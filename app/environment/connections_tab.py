@@ -21,7 +21,7 @@ from simulator.session.commands import AnalyseConnections, ChangeSettings, StopA
 
 if TYPE_CHECKING:
     from simulator.runtime.knowledge.world_view import WorldView
-    from simulator.session.environment_state import SessionEnvironment
+    from simulator.session.model import SessionEnvironment
 
 
 _COLUMNS = ("tool", "part", "place", "kind", "use", "said_by", "why")

@@ -15,7 +15,7 @@ from app.forms.safe_labels import Badge, DetailBlock, literal, safe_label
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
-from simulator.session.attached_files import AttachedFile
+from simulator.session.history import AttachedFile
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""

@@ -11,7 +11,7 @@ import unicodedata
 from typing import Any, Literal, TypeAlias
 
 from simulator.base.frozen_value import Value
-from simulator.session.attached_files import AttachedFile
+from simulator.session.history import AttachedFile
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 

@@ -13,7 +13,7 @@ from app.forms.typed_paths import upload_name
 from app.forms.widget_store import KeptInputs
 from simulator.base.documents import LIMITS
 from simulator.base.json_values import JsonObject
-from simulator.session.attached_files import check_sizes, file_part, files_in
+from simulator.session.history import check_sizes, file_part, files_in
 
 _MOST = LIMITS["data"]
 

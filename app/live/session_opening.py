@@ -25,7 +25,7 @@ from simulator.journal import Journal
 from simulator.kernel.kernel_agent import check_message, unreachable
 from simulator.runtime.commanding import Commanding
 from simulator.session import Seats
-from simulator.session.attached_files import earlier_data, files_in, message_of
+from simulator.session.history import earlier_data, files_in, message_of
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore

@@ -16,7 +16,7 @@ from app.server.browser_tabs import drawn_page, is_open
 from app.server.owners import LOCAL
 from simulator.base.json_values import JsonObject
 from simulator.facts import AgentSelected, Fact, TurnStarted
-from simulator.session.attached_files import check_sizes, files_in
+from simulator.session.history import check_sizes, files_in
 
 UPLOAD_MB = "GOLDEN_TRACE_UPLOAD_MB"
 """The environment variable that says how many megabytes of uploads each person has on the server."""

@@ -20,7 +20,7 @@ def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
     # Importing ADK takes a second: not before somebody plays a case.
     from evalset.editing.case_play import script_until  # noqa: PLC0415 - as above
     from evalset.golden_trace.case_script import without_names  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.knowledge import agents_as_tools  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
     config = catalogue().config_of_now(asked.agent)

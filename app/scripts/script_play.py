@@ -135,7 +135,7 @@ def open_script(form: ScriptForm, config: SimulatedAgentConfig, owner: str = LOC
 def _script_of_case(form: ScriptForm, config: SimulatedAgentConfig) -> Script:
     import evalset  # noqa: PLC0415 - as above
     from evalset.editing.case_play import script_with_recording  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.tool_shapes import agents_as_tools  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.knowledge import agents_as_tools  # noqa: PLC0415 - as above
 
     case = evalset.read_cases(form.text)[form.case]
     recorded = _recorded(form.text).get(form.case)

@@ -12,8 +12,8 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import server_settings
 from simulator.facts import UserPlayer
-from simulator.session.attached_files import file_of
-from simulator.session.user_fold import UserSeat
+from simulator.session.history import file_of
+from simulator.session.model import UserSeat
 
 USER_PLAYERS: dict[UserPlayer, str] = {
     "person": "You",

@@ -60,7 +60,7 @@ from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
 from simulator.kernel.kernel_agent import KernelLoader
 from simulator.runtime import Simulation, SimulationError
-from simulator.runtime.knowledge.tool_shapes import agents_as_tools
+from simulator.runtime.knowledge.knowledge import agents_as_tools
 from simulator.scripts import (
     Asks,
     Played,

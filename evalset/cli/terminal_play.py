@@ -43,7 +43,7 @@ from simulator.scripts.script_text import asked_about, waits_for, waits_for_user
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session import OpenCall, Seats, SessionState, SimulationSession
-from simulator.session.user_fold import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
+from simulator.session.model import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
 
 _Move = TypeVar("_Move", ToolMove, AgentMove)
 

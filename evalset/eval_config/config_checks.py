@@ -45,7 +45,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import CLOUD_VOICE, server_settings_in
 from simulator.base.validation_words import validated
-from simulator.session.user_fold import ADKS_SPEAKER
+from simulator.session.model import ADKS_SPEAKER
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
     "plain": BaseCriterion,

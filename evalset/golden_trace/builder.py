@@ -29,10 +29,13 @@ from simulator.base.json_values import canonical, copied
 from simulator.base.validation_words import check_kind
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
+    came_to_nothing,
+    first_state,
     function_calls,
     function_responses,
     message_responses,
     parts_of,
+    turns_by_query,
 )
 from simulator.session.history import (
     AgentMessage,
@@ -46,7 +49,6 @@ from simulator.session.history import (
     UserReply,
 )
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
-from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 Confirmations: TypeAlias = Literal["in_case", "beside"]

@@ -181,7 +181,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.
     from simulator.kernel.agent_outline import own_code_of  # noqa: PLC0415 - as above
-    from simulator.runtime.knowledge.tool_shapes import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.knowledge import ToolShapes, shapes_of_agents  # noqa: PLC0415 - as above
 
     root = config.root_agent
     nodes = _all_nodes(root)

@@ -30,7 +30,7 @@ from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings import ObservedCall
 from simulator.facts import Deferred, Failed, Raised, Returned
-from simulator.runtime.turns.tool_effects import as_response
+from simulator.runtime.turns.outcomes import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
 from simulator.scripts.script import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
 from simulator.session.adk_event_fields import calls_in, message_responses, parts_of

@@ -28,7 +28,7 @@ from evalset.recorded.recording import (
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.tool_settings import steers
-from simulator.runtime.turns.tool_effects import as_response, as_tools_give
+from simulator.runtime.turns.outcomes import as_response, as_tools_give
 from simulator.session.adk_event_fields import calls_in, content_text, message_responses, parts_of
 from simulator.session.model import INTERRUPT_ID, REQUEST_INPUT
 

@@ -40,20 +40,22 @@ from simulator.facts import (
     SessionOpened,
     ToolAnswered,
 )
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import ToolShapes
 from simulator.runtime.models.reachability import model_reachability
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import (
     USER_AUTHOR,
     calls_in,
+    came_to_nothing,
+    first_state,
     function_calls,
     function_responses,
     message_responses,
     parts_of,
+    turns_by_query,
 )
-from simulator.session.fact_entries import scope_of
 from simulator.session.model import CONFIRMATION, REQUEST_INPUT, Turn
-from simulator.session.query_turns import came_to_nothing, first_state, turns_by_query
+from simulator.session.timeline_fold import scope_of
 
 
 def recorded_case(

@@ -74,11 +74,11 @@ from simulator.runtime.adk.outside_work import UNLISTED, AllowedHosts
 from simulator.runtime.adk.tool_guards import with_set
 from simulator.runtime.adk.turn_context import MODEL_STAND_IN
 from simulator.runtime.adk.watched_services import give_earlier
-from simulator.runtime.knowledge.tool_shapes import described, shape_of
+from simulator.runtime.knowledge.knowledge import described, shape_of
 from simulator.runtime.plugin.adk_plugin import failed_unseen, watched
 from simulator.runtime.plugin.call_claims import Claiming, innermost_call, is_inside, within
 from simulator.runtime.plugin.session_play import SessionName, Sessions
-from simulator.runtime.turns.tool_effects import as_tools_give, repeated
+from simulator.runtime.turns.outcomes import as_tools_give, repeated
 from simulator.runtime.turns.waiting_request import Call
 from simulator.session.adk_event_fields import USER_AUTHOR
 

@@ -42,8 +42,7 @@ from simulator.runtime.plugin.call_claims import PluginAnswering
 from simulator.runtime.plugin.session_play import SessionPlay
 from simulator.runtime.turns.waiting_request import Call
 from simulator.session.adk_event_fields import USER_AUTHOR, output_text
-from simulator.session.environment_state import SessionEnvironment
-from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
+from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT, SessionEnvironment
 
 _AT_ONCE = 0.001
 

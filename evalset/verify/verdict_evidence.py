@@ -16,7 +16,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_source import unset_variables
 from simulator.base.json_values import JsonObject
 from simulator.facts import Returned
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import ToolShapes
 
 
 class Evidence(NamedTuple):

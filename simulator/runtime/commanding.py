@@ -23,8 +23,7 @@ from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import SimulationSession, commands
 from simulator.session.commands import Command, Question
-from simulator.session.environment_state import SessionEnvironment
-from simulator.session.user_fold import UserSeat
+from simulator.session.model import SessionEnvironment, UserSeat
 
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm

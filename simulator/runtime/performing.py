@@ -43,14 +43,13 @@ from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCa
 from simulator.runtime.adk.codec import whole
 from simulator.runtime.answering.dispatcher import SessionAnswering
 from simulator.runtime.errors import ContradictionError, SimulationError
-from simulator.runtime.knowledge.knowledge import LiveKnowledge
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import LiveKnowledge, ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models import environment_model
 from simulator.runtime.models.environment_model import source_for_model
 from simulator.runtime.session_engine import Engine
 from simulator.runtime.turns.agent_turn_checks import check_final_text, check_not_blank, checked_parts
-from simulator.runtime.turns.tool_effects import as_response, checked_actions, outcome_of
+from simulator.runtime.turns.outcomes import as_response, checked_actions, outcome_of
 from simulator.runtime.turns.undo_targets import redo_target, undo_target
 from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer, returned, said

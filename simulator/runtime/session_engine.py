@@ -62,15 +62,13 @@ from simulator.runtime.adk.adk_private import set_random_provider
 from simulator.runtime.adk.boundaries import ModelCall, ToolBoundaryCall, install
 from simulator.runtime.adk.cancellation import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.adk.codec import jsonable, survives_json, written_error
-from simulator.runtime.adk.run_config import run_config
 from simulator.runtime.adk.tool_guards import PlayedTool, all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedMemory, WatchedSessions
 from simulator.runtime.answering.dispatcher import SessionAnswering
 from simulator.runtime.answering.pipeline import LiveEnvironment, LivePipeline
 from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
-from simulator.runtime.knowledge.knowledge import LiveKnowledge
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import LiveKnowledge, ToolShapes
 from simulator.runtime.models.environment_model import Modelling
 from simulator.runtime.models.reachability import default_seats
 from simulator.runtime.turns.replay_release import (
@@ -80,6 +78,7 @@ from simulator.runtime.turns.replay_release import (
     random_of,
     restored,
     rules_at_rest,
+    run_config,
     turn_in_progress,
 )
 from simulator.runtime.turns.turn import SessionWatch, TurnRun

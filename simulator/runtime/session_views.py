@@ -31,7 +31,7 @@ from simulator.runtime.commanding import UserView
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Generation, begin_if_due, words_of
 from simulator.runtime.session_engine import AgentBehind, Engine
-from simulator.runtime.turns.tool_effects import as_response, breach_of
+from simulator.runtime.turns.outcomes import as_response, breach_of
 from simulator.runtime.turns.turn import TurnRun
 from simulator.runtime.turns.waiting_request import WaitingRequest, declared_tools, held_to, model_request
 from simulator.seats.requests import CodeRequest, Makers, ModelRequest, Request, RunningCall, ToolRequest

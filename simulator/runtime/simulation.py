@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
@@ -88,11 +89,9 @@ class Simulation(Commanding):
         header = {"session_id": session_id or _new_id(), "user_id": user_id, "seed": seed or _new_id()}
         state, now = performing.plain(initial_state or {}, "initial state"), round(clock(), 3)
         begins = {"initial_state": state, "earlier": checked_earlier(earlier, now)}
-        try:
+        with _as_simulation_error():
             journal = Journal(opening_facts(config, header, begins, seats, rules, now=now))
             return cls(config, keep(journal) if keep else journal, clock)
-        except (IllegalFactError, EnvironmentDataError) as error:
-            raise SimulationError(str(error)) from error
 
     @classmethod
     def resume(
@@ -183,10 +182,8 @@ class Simulation(Commanding):
             await performing.perform(self._engine, command)
             return await self._engine.rest(wait) if command.settles else True
 
-        try:
+        with _as_simulation_error():
             return self._loop.run(both())
-        except IllegalFactError as error:
-            raise SimulationError(str(error)) from error
 
     def give_model(self, model: BaseLlm) -> str:
         """Take a model object, which is known by its name from now on in this session; return that name."""
@@ -234,3 +231,11 @@ class Simulation(Commanding):
 
 def _new_id() -> str:
     return uuid.uuid4().hex
+
+
+@contextmanager
+def _as_simulation_error() -> Iterator[None]:
+    try:
+        yield
+    except (IllegalFactError, EnvironmentDataError) as error:
+        raise SimulationError(str(error)) from error

@@ -29,7 +29,7 @@ from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.json_client import Timeouts
 from simulator.runtime.models.model_requests import ModelFailure, ModelUnavailableError, failure_of, own_model
 from simulator.session import IllegalFactError
-from simulator.session.user_fold import UserSeat
+from simulator.session.model import UserSeat
 
 if TYPE_CHECKING:
     from simulator.runtime.session_engine import Engine

@@ -1,4 +1,8 @@
-"""Reads what a session needs out of ADK's events in JSON (`Event.model_dump(mode="json", by_alias=True)`)."""
+"""Reads what a session needs out of ADK's events in JSON (`Event.model_dump(mode="json", by_alias=True)`).
+
+Calls and responses, texts, state, and which event is the final response: ADK's own rules, asked of its JSON. Also which turns belong to one query: its own, and those that
+answered what it left open.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject
-from simulator.session.attached_files import file_of
-from simulator.session.model import OpenCall
+from simulator.session.history import file_of
+from simulator.session.model import OpenCall, SimulationSession, Turn
 
 USER_AUTHOR = "user"
 _ONLY_DICTS = frozenset({dict})
@@ -221,3 +226,33 @@ def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
         for part in parts_of(response.get("content")):
             if call := part.get("function_call") or part.get("functionCall"):
                 yield call
+
+
+def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """Put each turn that answers an open call behind the turns of the query that made the call."""
+    groups: list[list[Turn]] = []
+    makers: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.purpose == "query":
+            group: list[Turn] = []
+            groups.append(group)
+        else:
+            answered = [response.get("id") for response in message_responses(turn.message)]
+            group = next((makers[call_id] for call_id in answered if call_id in makers), groups[-1])
+        group.append(turn)
+        for event in turn.events:
+            makers.update({call["id"]: group for call in function_calls(event) if call.get("id")})
+    return groups
+
+
+def first_state(session: SimulationSession, groups: Sequence[Sequence[Turn]]) -> JsonObject:
+    """Return the state with which the agent begins the first of some queries: the session's, and what its message set."""
+    given = groups[0][0].state_delta if groups else {}
+    return {**session.initial_state, **lasting(given)}
+
+
+def came_to_nothing(turns: Sequence[Turn]) -> bool:
+    """Return whether the turns of one query ended without a final response: a trace has nothing to compare there."""
+    last = turns[-1]
+    answered = last.final_event is not None or final_output(last.events) is not None
+    return not answered or any(turn.stopped or turn.error is not None for turn in turns)

@@ -5,8 +5,8 @@ one method for each kind (`_start`, `_sit`, `_answer_by_tool` and so on), and no
 undo or on another branch, the journal folds the facts of that branch anew, so that nothing can stay behind of what was taken back.
 
 What is asked for at each step is kept as it goes: the seats, the rules, who waits, the counts. The timeline that people read costs more and is
-looked at less, so it is added up when somebody looks (`timeline_fold`); what the user's seat has said is in `user_fold`, what shapes the
-environment in `environment_state`. `session` gives all of it as one frozen `SimulationSession`.
+looked at less, so it is added up when somebody looks (`timeline_fold`); what the user's seat has said and what shapes the
+environment are values of `model`, which each fact replaces. `session` gives all of it as one frozen `SimulationSession`.
 """
 
 from __future__ import annotations
@@ -53,10 +53,16 @@ from simulator.session.adk_event_fields import (
     open_calls,
     state_after,
 )
-from simulator.session.environment_state import SessionEnvironment
-from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
+from simulator.session.model import (
+    OpenCall,
+    Seats,
+    SessionEnvironment,
+    SessionState,
+    SimulationSession,
+    Turn,
+    UserSeat,
+)
 from simulator.session.timeline_fold import Timeline
-from simulator.session.user_fold import UserSeat
 
 
 class Counts:

@@ -1,22 +1,36 @@
-"""Opens the database, brings it to the schema of this version, and gives transactions to read and to write in."""
+"""Opens the database, brings it to the schema of this version, and gives transactions to read and to write in; what PostgreSQL needs besides.
+
+The tables come first: sessions, their facts, texts that were typed and not sent, who plays, and unsaved work on files. A PostgreSQL
+server that was stopped, or is behind a cut line, says nothing at all: a connection that is silent for longer than the server's own patience is given up, and another thread looks
+whether it answers again.
+"""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Connection,
+    Double,
     Engine,
+    ForeignKey,
+    Index,
     Integer,
+    LargeBinary,
     MetaData,
+    String,
     Table,
+    Text,
     create_engine,
     event,
     insert,
@@ -28,10 +42,301 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from simulator.store.database_tables import METADATA
-from simulator.store.errors import StoreError, in_words, shown_name
-from simulator.store.locations import database_url, identity, made_file, network_file_system
-from simulator.store.postgresql import UPGRADE_SECONDS, Line, be_patient, postgresql_engine
+from simulator.store.errors import (
+    StoreError,
+    database_url,
+    identity,
+    in_words,
+    made_file,
+    network_file_system,
+    shown_name,
+)
+
+METADATA = MetaData()
+
+# The names say whose they are: a PostgreSQL database may be shared, and ADK has a table `sessions` too.
+SESSIONS = Table(
+    "studio_sessions",
+    METADATA,
+    Column("session_id", String, primary_key=True),
+    Column("owner", String, nullable=False),
+    Column("app_name", String, nullable=False),
+    Column("agent_name", String, nullable=False),
+    Column("agent_key", String, nullable=False),
+    Column("agent_digest", String, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("tags", Text, nullable=False),  # a JSON list
+    Column("notes", Text, nullable=False),
+    Column("words", Text, nullable=False),  # what a search looks in, without upper case
+    Column("status", String, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Column("archived", Boolean, nullable=False),
+    Column("deleted_at", Double),
+    Column("shared_token", String, unique=True),
+    Column("head", Integer, nullable=False),
+    Column("length", Integer, nullable=False),
+    Index("studio_sessions_of_owner", "owner", "changed_at"),
+)
+
+FACTS = Table(
+    "studio_facts",
+    METADATA,
+    Column("session_id", ForeignKey(SESSIONS.c.session_id, ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("parent", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("body", Text, nullable=False),  # the fact as JSON; text, as PostgreSQL's own JSON knows no NUL
+)
+
+DRAFTS = Table(
+    "studio_drafts",
+    METADATA,
+    Column("session_id", ForeignKey(SESSIONS.c.session_id, ondelete="CASCADE"), primary_key=True),
+    # Both are JSON strings in ASCII: a model's text may hold what a database cannot.
+    Column("name", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+)
+
+
+LEASES = Table(
+    "studio_leases",
+    METADATA,
+    Column("session_id", ForeignKey(SESSIONS.c.session_id, ondelete="CASCADE"), primary_key=True),
+    Column("token", String, nullable=False),  # of this one claim
+    Column("holder", String, nullable=False),
+    Column("place", Text, nullable=False),  # in words for people
+    Column("until", Double, nullable=False),
+)
+
+
+UNSAVED = Table(
+    "studio_unsaved",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column(
+        "path", Text, primary_key=True
+    ),  # a JSON string in ASCII, as the next one: a path need not be text
+    Column("body", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("mark", String, nullable=False),  # tells what the work was made on from something else
+    Column("base", LargeBinary, nullable=False),  # compressed, as the next one
+    Column("beside", LargeBinary),
+)
+
+
+class Place(NamedTuple):
+    """Where a stored session is: the number of its head's fact, and how many facts it has."""
+
+    head: int
+    length: int
+
+
+MARGIN_SECONDS = 0.5
+"""A server that waits for a lock says so after the patience; only one that says nothing for longer is lost."""
+
+WRITER_SECONDS = 10.0
+"""Seconds of silence after which a write behind everybody's back is given up: nobody waits for it, and a disk may be slow."""
+
+STATEMENT_SECONDS = 60
+"""The server itself ends a statement after so many seconds, also where nobody waits for it any more."""
+
+UPGRADE_SECONDS = 3_600.0
+"""An upgrade of the schema may take so long without a word."""
+
+PROBE_SECONDS = 1.0
+"""How often it is looked whether a server that was lost answers again."""
+
+_LEAST_CONNECT_SECONDS = 2  # the driver takes no less
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 2, "keepalives_count": 3}
+
+
+class Line:
+    """Whether a server answers. While it does not, nobody waits for it: one thread asks until it does. Thread-safe.
+
+    Args:
+        answers: Raises where the server does not answer.
+    """
+
+    def __init__(self, answers: Callable[[], object]) -> None:
+        self._answers = answers
+        self._lock, self._closed = threading.Lock(), threading.Event()
+        self._since: float | None = None
+        self.on_return: Callable[[], None] = lambda: None
+        """Is called when the server answers again."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it does not answer, as far as anybody knows."""
+        return self._since is not None
+
+    def lose(self) -> None:
+        """Note that the server did not answer."""
+        with self._lock:
+            if self._since is not None or self._closed.is_set():
+                return
+            self._since = time.time()
+        threading.Thread(target=self._ask, name="store line", daemon=True).start()
+
+    def words(self) -> str:
+        """Say since when it does not answer."""
+        since = self._since
+        return f"no response since {time.strftime('%H:%M:%S', time.localtime(since))}" if since else ""
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._closed.set()
+
+    def _ask(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._answers()
+            except Exception:  # noqa: BLE001 - whatever it is, the server does not answer yet; who uses it is told why
+                self._closed.wait(PROBE_SECONDS)
+            else:
+                self._since = None
+                self.on_return()
+                return
+
+
+def postgresql_engine(url: URL, patience: float) -> tuple[Engine, Line]:
+    """Return an engine whose connections give up on a server that says nothing, and whether the server answers.
+
+    Args:
+        url: The database.
+        patience: Seconds for which a statement waits for a lock, and about so long for the server.
+
+    Raises:
+        StoreError: The driver is not installed, or does not take the URL.
+    """
+    arguments = _arguments(url, patience)
+    try:
+        engine = create_engine(
+            url, pool_pre_ping=True, pool_timeout=patience, connect_args=arguments, hide_parameters=True
+        )
+        line = Line(lambda: _ask(engine, arguments, patience))
+        _listen(engine, line, patience)
+    except SQLAlchemyError as error:
+        raise in_words(error, url) from None
+    except ImportError as error:
+        raise StoreError(
+            "sessions in PostgreSQL need its driver: pip install 'golden-trace-studio[postgres]'"
+        ) from error
+    return engine, line
+
+
+def _arguments(url: URL, patience: float) -> dict[str, int]:
+    """Return the settings of a connection; what the URL says itself stands."""
+    wanted = {
+        "connect_timeout": max(_LEAST_CONNECT_SECONDS, round(patience)),
+        "tcp_user_timeout": round(patience * 1000),
+        **_KEEPALIVES,
+    }
+    return {name: value for name, value in wanted.items() if name not in url.query}
+
+
+def _listen(engine: Engine, line: Line, patience: float) -> None:
+    """Make the engine's connections by ourselves, and notice where one is not to be had."""
+    bounded = _bounded_connection()
+
+    def connect(_dialect: Any, _record: Any, args: Any, named: Any) -> Any:
+        if line.is_lost:
+            raise _psycopg().OperationalError(line.words())
+        try:
+            made = bounded.connect(*args, **named)
+        except _psycopg().errors.ConnectionTimeout:
+            line.lose()
+            raise
+        made.patience = made.usual_patience = patience + MARGIN_SECONDS
+        made.on_silence = line.lose
+        return made
+
+    event.listen(engine, "do_connect", connect)
+    event.listen(engine, "connect", lambda dbapi, _: _prepare(dbapi, patience))
+    event.listen(engine, "checkin", _be_as_usual)
+
+
+def _ask(engine: Engine, arguments: dict[str, int], patience: float) -> None:
+    """Ask the server for something on a connection of its own; raises where it does not answer."""
+    args, named = engine.dialect.create_connect_args(engine.url)
+    probe = _bounded_connection().connect(*args, **{**named, **arguments})
+    probe.patience = patience + MARGIN_SECONDS
+    try:
+        probe.execute("SELECT 1")
+    finally:
+        probe.close()
+
+
+def be_patient(connection: Connection, seconds: float) -> None:
+    """Let the rest of a transaction take longer: so many seconds of silence. Nothing is done for another database."""
+    if connection.dialect.name != "postgresql":
+        return
+    line: Any = connection.connection.dbapi_connection
+    line.patience = seconds
+    if seconds > STATEMENT_SECONDS:
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+
+
+def _be_as_usual(connection: Any, _record: Any) -> None:
+    """Let the next user of the connection wait no longer than others."""
+    if connection is not None:
+        connection.patience = connection.usual_patience
+
+
+def _prepare(connection: Any, patience: float) -> None:
+    connection.autocommit = True
+    connection.execute(
+        f"SET lock_timeout = {round(patience * 1000)}; SET statement_timeout = {STATEMENT_SECONDS * 1000}; "
+        # What was acknowledged is on the server's disk, also where the server is set up to be faster than that.
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.autocommit = False
+
+
+def _psycopg() -> Any:
+    import psycopg  # noqa: PLC0415 - an extra: not everybody has the driver
+
+    return psycopg
+
+
+@cache
+def _bounded_connection() -> Any:
+    import psycopg  # noqa: PLC0415 - as above
+
+    class Bounded(psycopg.Connection[Any]):
+        """A connection that gives up after some seconds in which its server says nothing.
+
+        No timeout of the server's own helps where its process is stopped, and none of TCP's, as the machine still answers.
+        """
+
+        patience = usual_patience = 60.0
+        on_silence: Callable[[], None] = staticmethod(lambda: None)
+
+        def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
+            """Wait as any connection does, for so long."""
+            return super().wait(self._while_it_speaks(gen), *args, **named)
+
+        def _while_it_speaks(self, gen: Any) -> Generator[Any, Any, Any]:
+            try:
+                wanted, heard = next(gen), time.monotonic()
+                while True:
+                    ready = yield wanted
+                    now = time.monotonic()
+                    if ready:
+                        heard = now
+                    elif now - heard > self.patience:
+                        self.on_silence()
+                        self.close()
+                        raise psycopg.OperationalError(f"no response from the server for {self.patience:g} s")
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    return Bounded
+
 
 Step: TypeAlias = Callable[[Connection], None]
 

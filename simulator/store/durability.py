@@ -14,10 +14,8 @@ from sqlalchemy import Connection, insert, select, update
 
 from simulator.facts import Fact
 from simulator.journal import ROOT
-from simulator.store.database import Database
-from simulator.store.database_tables import FACTS, LEASES, SESSIONS, Place
+from simulator.store.database import FACTS, LEASES, SESSIONS, WRITER_SECONDS, Database, Place
 from simulator.store.errors import StoreError, UnknownSessionError
-from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.session_rows import plain, row_of, words
 
 LATE_SECONDS = 2.0

@@ -17,13 +17,11 @@ from simulator.journal import ROOT, Journal
 from simulator.session import SessionFold
 from simulator.session.adk_event_fields import message_text
 from simulator.store import session_rows
-from simulator.store.database import Database
-from simulator.store.database_tables import FACTS, SESSIONS, Place
+from simulator.store.database import FACTS, SESSIONS, Database, Place
 from simulator.store.durability import DurablePart, JournalTail, Writer
 from simulator.store.errors import BrokenJournalError, HeadMovedError, StoreError, TakenError
 from simulator.store.leases import Holder, Leases
-from simulator.store.library import Library
-from simulator.store.session_files import SessionMetadata, opened_as, read, written
+from simulator.store.library import Library, SessionMetadata, opened_as, read, written
 from simulator.store.session_rows import FactTree, SessionRecord, row_of_record
 from simulator.store.typed_texts import DraftBox, Unsaved, UnsavedBox
 

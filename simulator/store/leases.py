@@ -19,8 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from sqlalchemy import Connection, delete, insert, select, text, update
 
 from simulator.base.user_files import HAS_FLOCK
-from simulator.store.database import Database
-from simulator.store.database_tables import LEASES, SESSIONS, Place
+from simulator.store.database import LEASES, SESSIONS, Database, Place
 from simulator.store.errors import SessionHeldError, UnknownSessionError
 from simulator.store.session_rows import is_id
 

@@ -18,7 +18,7 @@ from simulator.base.validation_words import first_of, validated
 from simulator.facts import Fact
 from simulator.journal import ROOT, Folds
 from simulator.session import SessionFold
-from simulator.store.database_tables import FACTS, SESSIONS, Place
+from simulator.store.database import FACTS, SESSIONS, Place
 from simulator.store.errors import BrokenJournalError, StoreError, UnknownSessionError
 
 LONGEST_ID = 200

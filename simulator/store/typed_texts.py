@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
 
 from simulator.base.json_values import fingerprint
-from simulator.store.database import Database
-from simulator.store.database_tables import DRAFTS, SESSIONS, UNSAVED
+from simulator.store.database import DRAFTS, SESSIONS, UNSAVED, WRITER_SECONDS, Database
 from simulator.store.durability import Unwritten, Writer
 from simulator.store.errors import StoreError
-from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.session_rows import is_id
 
 _LOG = logging.getLogger(__name__)

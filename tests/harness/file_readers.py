@@ -55,7 +55,7 @@ from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.scripts.script_text import ScriptError, read_script
 from simulator.store.errors import StoreError
-from simulator.store.session_files import read as read_session_file
+from simulator.store.library import read as read_session_file
 from tests.simulator.base.drawn_json import places
 
 FILES = Path(__file__).parents[1] / "conformance/files"

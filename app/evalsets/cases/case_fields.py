@@ -56,7 +56,7 @@ def declared_tools(agent: str) -> Mapping[str, ToolSchemas]:
     config = next((each.config for each in known_agents() if each.name == agent), None)
     if config is None:
         return {}
-    from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - importing ADK takes a second
+    from simulator.runtime.knowledge.knowledge import ToolShapes  # noqa: PLC0415 - importing ADK takes a second
 
     shapes = ToolShapes(config.root_agent).known({}, ())
     return {name: ToolSchemas(shape.parameters, shape.response_schema) for name, shape in shapes.items()}

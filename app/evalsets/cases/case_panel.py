@@ -71,7 +71,7 @@ from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, u
 from simulator.environment.conventions.tool_roles import is_error
 from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.session.adk_event_fields import message_text
-from simulator.session.attached_files import files_in
+from simulator.session.history import files_in
 
 COLUMNS = (1.25, 1)
 

@@ -32,8 +32,7 @@ from simulator.base.json_values import (
 from simulator.base.secret_masking import without_secrets, without_secrets_in
 from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import RaisedError
-from simulator.runtime.adk.adk_private import MADE_CALL_ID
-from simulator.runtime.adk.lazy_list import Later
+from simulator.runtime.adk.adk_private import MADE_CALL_ID, Later
 from simulator.session.adk_event_fields import calls_in
 
 LONGEST_TRACEBACK = 8_000

@@ -36,7 +36,7 @@ from simulator.base.validation_words import first_of, shortened, validated
 from simulator.facts import UserStatus
 from simulator.runtime.adk.adk_private import simulator_config_type
 from simulator.runtime.errors import SimulationError
-from simulator.session.user_fold import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
+from simulator.session.model import ADKS_SIMULATOR, ADKS_SPEAKER, NO_AUDIO
 
 _STOP_SIGNAL = "</finished>"
 """What ADK tells its model to say at the end."""

@@ -30,7 +30,7 @@ from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.knowledge.knowledge import Knowledge
 from simulator.runtime.models.environment_model import asked_call, model_evidence
-from simulator.runtime.turns.fired_rules import judged
+from simulator.runtime.turns.outcomes import judged
 from simulator.runtime.turns.waiting_request import C
 from simulator.seats.requests import ToolDeclaration
 

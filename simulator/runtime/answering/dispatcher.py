@@ -47,8 +47,7 @@ from simulator.runtime.adk.codec import jsonable, response_json, written_error
 from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.answering.pipeline import GENERATORS, AuthoredAnswer, LivePipeline, refused
 from simulator.runtime.errors import ends_the_work
-from simulator.runtime.turns.fired_rules import Firing, of_one
-from simulator.runtime.turns.tool_effects import watched
+from simulator.runtime.turns.outcomes import Firing, of_one, watched
 from simulator.runtime.turns.turn import SessionPort, TurnRun
 from simulator.runtime.turns.waiting_request import WaitingRequest
 from simulator.session.adk_event_fields import calls_in

@@ -42,11 +42,10 @@ from simulator.facts import Failed, Outcome
 from simulator.journal import Journal
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.answering.call_environment import CallEnvironment
-from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge, ToolShapes
 from simulator.runtime.models.environment_model import Generation, Modelling, begin_if_due, words_of
 from simulator.runtime.models.json_client import RequestProgress
-from simulator.runtime.turns.tool_effects import as_response, breach_of, outcome_of
+from simulator.runtime.turns.outcomes import as_response, breach_of, outcome_of
 from simulator.runtime.turns.turn import SessionPort, TurnRun
 from simulator.runtime.turns.waiting_request import C, WaitingRequest, held_to
 from simulator.seats.answers import raised

@@ -1,4 +1,4 @@
 """What a session's environment knows: tools and their shapes, earlier answers, the world.
 
-`knowledge` holds it, also along a journal; `tool_shapes` and `instruction_state` look into the agent.
+`knowledge` holds it, also along a journal, and finds the tools; `instruction_state` looks into the agent.
 """

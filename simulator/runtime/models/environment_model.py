@@ -50,7 +50,7 @@ from simulator.runtime.models.json_client import (
 )
 from simulator.runtime.turns.turn import SessionPort
 from simulator.seats.requests import ToolDeclaration
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.model import SessionEnvironment
 
 
 class Generation(JsonAnswer):

@@ -37,7 +37,7 @@ from simulator.runtime.answering.pipeline import OFFLINE, AuthoredAnswer, Pipeli
 from simulator.runtime.knowledge.knowledge import AnsweredCall
 from simulator.runtime.plugin.model_player import Modelled
 from simulator.runtime.plugin.session_play import SessionPlay, Sessions
-from simulator.runtime.turns.tool_effects import as_response
+from simulator.runtime.turns.outcomes import as_response
 from simulator.runtime.turns.waiting_request import Call
 
 _LOG = logging.getLogger(__name__)

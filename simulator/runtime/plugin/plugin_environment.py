@@ -22,8 +22,7 @@ from simulator.runtime.adk.adk_private import has_own_code, is_steering, runs_ag
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.tool_guards import AnswersItself, has_body
 from simulator.runtime.answering.pipeline import AuthoredAnswer
-from simulator.runtime.knowledge.knowledge import AnsweredCall
-from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.knowledge.knowledge import AnsweredCall, ToolShapes
 from simulator.runtime.knowledge.world_view import WorldView, world_view
 from simulator.runtime.models.environment_model import configuration_of
 from simulator.runtime.plugin.call_claims import BROKEN, LEFT, Claiming, PluginAnswering, all_real
@@ -34,10 +33,9 @@ from simulator.runtime.plugin.session_play import (
     SharedDraws,
     real_invocation_of,
 )
-from simulator.runtime.turns.fired_rules import cannot_answer
-from simulator.runtime.turns.tool_effects import as_tools_give, repeated
+from simulator.runtime.turns.outcomes import as_tools_give, cannot_answer, repeated
 from simulator.runtime.turns.waiting_request import Call
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.model import SessionEnvironment
 
 MOST_SESSIONS = 1_000
 """Of how many sessions of one service an environment keeps what it knows."""

@@ -25,11 +25,10 @@ from simulator.facts import Outcome, Provenance, ToolAnswered
 from simulator.runtime.adk.adk_private import invocation_of
 from simulator.runtime.adk.tool_code import code_of
 from simulator.runtime.answering.call_environment import CallEnvironment
-from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge
-from simulator.runtime.knowledge.tool_shapes import shape_as_declared
+from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge, shape_as_declared
 from simulator.runtime.turns.waiting_request import Call, describe_tool, held_to
 from simulator.seats.requests import ToolDeclaration
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.model import SessionEnvironment
 
 KeptT = TypeVar("KeptT")
 

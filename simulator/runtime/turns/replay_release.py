@@ -1,18 +1,27 @@
-"""Executes a turn again: reads from the journal's facts what it starts with, and releases the answers that they hold, in their order, as long as they still fit."""
+"""Executes a turn again: reads from the journal's facts what it starts with, and releases the answers that they hold, in their order, as long as they still fit.
+
+`restored` makes ADK's services as they were after the turns that have ended, `turn_in_progress` finds the answers of the last one, and `guarded_app` and `run_config` are
+what ADK's runner is given. `TurnReplay` then releases an answer when it is next: at once where it came at once, else when everything before it has settled. One that
+no longer fits what is asked has diverged.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
+import os
 import random
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig  # type: ignore[attr-defined] # ADK documents StreamingMode there, but does not list it
 from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
+from google.adk.telemetry.context import ContentCapturingMode, TelemetryConfig
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -29,9 +38,9 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
+from simulator.runtime.adk.adk_private import Later, made
 from simulator.runtime.adk.boundaries import GuardPlugin, seated_app, senders, without_senders
 from simulator.runtime.adk.codec import contents_part
-from simulator.runtime.adk.lazy_list import Later, made
 from simulator.runtime.adk.watched_services import (
     Ground,
     WatchedArtifacts,
@@ -44,6 +53,43 @@ from simulator.runtime.turns.waiting_request import WaitingRequest
 
 if TYPE_CHECKING:
     from simulator.runtime.turns.turn import TurnRun
+
+
+_TOOL_THREADS = 16
+_ASKED_FOR = (
+    "OTEL_SEMCONV_STABILITY_OPT_IN",
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+    "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS",
+)
+
+
+def run_config(started: TurnStarted) -> RunConfig:
+    """Return ADK's settings for a turn, of its own."""
+    asked_for = any(os.environ.get(name) for name in _ASKED_FOR)
+    return _settings(started.streaming, started.max_llm_calls, asked_for).model_copy()
+
+
+@functools.lru_cache(maxsize=16)
+def _settings(streaming: bool, max_llm_calls: int, asked_for: bool) -> RunConfig:
+    return RunConfig(
+        streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE,
+        max_llm_calls=max_llm_calls,
+        telemetry=_telemetry(asked_for),
+        tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
+    )
+
+
+def _telemetry(asked_for: bool) -> TelemetryConfig | None:
+    """Keep what people author out of traces, unless the environment asks for it.
+
+    ADK writes each request and response into its spans otherwise, which is also a tenth of the time of a turn.
+    """
+    if asked_for:
+        return None
+    return TelemetryConfig(
+        genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
+    )
+
 
 Path: TypeAlias = Sequence[tuple[int, Fact]]
 """Facts in order, each with its number in the journal."""

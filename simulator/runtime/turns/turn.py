@@ -14,7 +14,7 @@ An answer that is there at once, with nothing else having run since it was asked
 and is released in that moment again.
 
 ADK's ids, times and chance come from the turn too. What happens inside of a real call does not happen again, so it
-moves none of the counts: only its answer and its effects (`tool_effects`) are kept, and are repeated from the fact.
+moves none of the counts: only its answer and its effects (`outcomes.watched`) are kept, and are repeated from the fact.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.runtime.adk.adk_private import Run, going_on, is_graph_tool, runner_with
+from simulator.runtime.adk.adk_private import Later, Run, going_on, is_graph_tool, runner_with
 from simulator.runtime.adk.boundaries import CodeCall, GuardPlugin, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import (
     chained,
@@ -63,13 +63,18 @@ from simulator.runtime.adk.codec import (
     written_error,
 )
 from simulator.runtime.adk.event_loop import Settling, StudioLoop
-from simulator.runtime.adk.lazy_list import Later
 from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch
 from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
 from simulator.runtime.errors import Diverged
-from simulator.runtime.turns.fired_rules import Firing, cannot_answer, firing_of, is_set_for
+from simulator.runtime.turns.outcomes import (
+    Firing,
+    as_tools_give,
+    cannot_answer,
+    firing_of,
+    is_set_for,
+    repeated,
+)
 from simulator.runtime.turns.replay_release import TurnReplay
-from simulator.runtime.turns.tool_effects import as_tools_give, repeated
 from simulator.runtime.turns.waiting_request import WaitingRequest
 
 

@@ -32,7 +32,7 @@ from simulator.runtime.adk.declarations import (
     schema_json,
 )
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.turns.fired_rules import NOTHING_FIRED, Firing
+from simulator.runtime.turns.outcomes import NOTHING_FIRED, Firing
 from simulator.seats.requests import ModelRequest, Request, ToolDeclaration
 
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)

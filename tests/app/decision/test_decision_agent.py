@@ -26,7 +26,7 @@ from simulator.scripts import Script
 from simulator.scripts.script import AgentMove
 from simulator.seats.requests import ToolDeclaration
 from simulator.session import SessionState
-from simulator.session.attached_files import file_part, message_of
+from simulator.session.history import file_part, message_of
 from tests.app.decision.deciding import Deciding, answers, facts, model_parts
 from tests.app.page_driver import HOSTILE
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, say, scripted

@@ -25,8 +25,7 @@ from app.session.timeline_view import step_badges
 from simulator.facts import Deferred, Failed, Raised, Returned, ToolEffects
 from simulator.scripts import Script
 from simulator.scripts.script import ToolMove
-from simulator.session.attached_files import files_in
-from simulator.session.history import ToolOutput
+from simulator.session.history import ToolOutput, files_in
 from tests.app.decision.deciding import Deciding, answers, asked, asked_for, echo, first
 from tests.app.page_driver import HOSTILE, block_key
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened

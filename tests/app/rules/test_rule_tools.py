@@ -35,7 +35,7 @@ from simulator.environment.injection.rule_effects import (
 )
 from simulator.environment.injection.rules import Miss
 from simulator.facts import Provenance, Returned
-from simulator.runtime.turns.fired_rules import Firing
+from simulator.runtime.turns.outcomes import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request
 from tests.app.rules.test_rule_form import JSON
 

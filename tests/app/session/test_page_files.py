@@ -11,8 +11,8 @@ from app.live.upload_quota import UPLOAD_MB, check_attached
 from app.screens.start_panel import QUERY_KEY
 from app.session.page_commands import check
 from simulator.runtime import Simulation
-from simulator.session.attached_files import file_part, files_in
 from simulator.session.commands import Query
+from simulator.session.history import file_part, files_in
 from tests.app.desk_sessions import live_of
 from tests.app.page_driver import Tab
 

@@ -27,7 +27,7 @@ from simulator.facts import EVERY, Failed, Provenance, Returned
 from simulator.session import SimulationSession
 from simulator.session.commands import SetPlayer
 from simulator.session.history import SessionNote, UserQuery, UserReply
-from simulator.session.user_fold import UserSeat
+from simulator.session.model import UserSeat
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.page_driver import Tab
 

@@ -18,7 +18,7 @@ from evalset.golden_trace.builder import TraceForm
 from evalset.recorded.recording import RecordedCase
 from simulator import SimulatedAgentConfig
 from simulator.facts import ModelAnswered
-from simulator.runtime.knowledge.tool_shapes import agents_as_tools
+from simulator.runtime.knowledge.knowledge import agents_as_tools
 from simulator.scripts import ScriptedSession, read_script, write_script
 from simulator.scripts.next_lines import NextLines
 from simulator.seats.answers import called, returned

@@ -14,7 +14,7 @@ from evalset.golden_trace.builder import TraceForm
 from evalset.golden_trace.case_script import CaseScript, script_of_case
 from simulator import demo_agent
 from simulator.agents import DEMOS
-from simulator.runtime.knowledge.tool_shapes import agents_as_tools
+from simulator.runtime.knowledge.knowledge import agents_as_tools
 from simulator.scripts import read_script, write_script
 from tests.evalset.golden_trace.traces import answers, calls, turns
 from tests.evalset.sessions import agent, find_order

@@ -19,7 +19,7 @@ from simulator import SimulationError, earlier_data
 from simulator.journal import Journal
 from simulator.runtime.adk.codec import jsonable
 from simulator.scripts import script_of, write_script
-from simulator.session.attached_files import file_of, file_part, files_in
+from simulator.session.history import file_of, file_part, files_in
 from tests.evalset.verify.small_agents import HEAD, agent, played, verified
 from tests.simulator.runtime.stage import PATIENCE, agent_of, call, opened, resumed, say
 

@@ -17,7 +17,7 @@ from simulator.agents import demo_sets_folder
 from simulator.agents.agent_settings import choose_python
 from simulator.base.user_files import made_folder
 from simulator.store.database import Database
-from simulator.store.locations import default_path
+from simulator.store.errors import default_path
 from tests.evalset.files.examples import a_case
 
 

@@ -15,7 +15,7 @@ from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
 from simulator.kernel.kernel_server import Server
 from simulator.kernel.messages import Channel, KernelCall, KernelReply, SessionDisplay
-from simulator.runtime.knowledge.tool_shapes import ToolShapes, agents_as_tools
+from simulator.runtime.knowledge.knowledge import ToolShapes, agents_as_tools
 from simulator.session.commands import Query, written
 from tests.simulator.kernel.projects import PATIENCE, PERSON
 

@@ -31,9 +31,8 @@ from simulator.session.adk_event_fields import (
     parts_of,
     seals_a_stop,
 )
-from simulator.session.attached_files import AttachedFile, check_sizes, file_of, file_part
-from simulator.session.environment_state import SessionEnvironment, words_of_change
-from simulator.session.model import OpenCall
+from simulator.session.history import AttachedFile, check_sizes, file_of, file_part
+from simulator.session.model import OpenCall, SessionEnvironment, words_of_change
 from tests.simulator.runtime.speaking import desk
 from tests.simulator.runtime.stage import PATIENCE, agent_of, resumed, say
 from tests.simulator.session.making import event

@@ -29,8 +29,7 @@ from simulator.facts import (
 )
 from simulator.journal import Journal
 from simulator.session import IllegalFactError, SessionFold, SessionState
-from simulator.session.model import OpenCall, Turn
-from simulator.session.user_fold import UserSeat
+from simulator.session.model import OpenCall, Turn, UserSeat
 from tests.simulator.session.making import (
     agent_ran,
     answered_turn,

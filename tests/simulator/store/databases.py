@@ -14,9 +14,8 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from simulator.facts import Fact, SeatChanged, SessionOpened
 from simulator.journal import Journal
 from simulator.store import JournalStore, StoredJournal
-from simulator.store.errors import StoreError
+from simulator.store.errors import StoreError, database_url
 from simulator.store.leases import Holder
-from simulator.store.locations import database_url
 from tests.simulator.session.making import selected
 
 NewUrl: TypeAlias = Callable[[], str | Path]

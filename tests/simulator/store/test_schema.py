@@ -12,7 +12,7 @@ from sqlalchemy import Connection, inspect, text
 
 from simulator.store import JournalStore, StoreError, database, default_path
 from simulator.store.database import STEPS, Database
-from simulator.store.locations import network_file_system
+from simulator.store.errors import network_file_system
 from tests.simulator.base.rows import for_each
 from tests.simulator.store.databases import ME, Kept, begun, raising
 

@@ -10,11 +10,11 @@ from google.adk.telemetry.context import ContentCapturingMode
 
 from simulator.base.json_values import JsonObject
 from simulator.facts import TurnStarted
-from simulator.runtime.adk.run_config import run_config
 from simulator.runtime.adk.user_simulator import personas, written_config, written_scenario
 from simulator.runtime.models.json_client import Timeouts
+from simulator.runtime.turns.replay_release import run_config
 from simulator.runtime.user_player import UserMessageContext, UserMessageResult, next_message
-from simulator.session.user_fold import UserSeat
+from simulator.session.model import UserSeat
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.simulator.runtime.models.model_servers import PROVIDERS, gemini_at, on_loop
 from tests.simulator.runtime.speaking import SCENARIO, desk, said, seat, speaker, status, until

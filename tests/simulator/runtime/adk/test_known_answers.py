@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from simulator import Simulation
 from simulator.facts import ModelAnswered, TurnStarted
+from simulator.runtime.adk.adk_private import Later, made
 from simulator.runtime.adk.codec import jsonable
-from simulator.runtime.adk.lazy_list import Later, made
 from tests.simulator.runtime.stage import ASKED, PATIENCE, agent_of, call, going, opened, resumed, say
 
 WAYS: list[Callable[[list[int]], Any]] = [

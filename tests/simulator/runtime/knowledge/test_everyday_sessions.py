@@ -16,7 +16,7 @@ from simulator.facts import Provenance, Returned
 from simulator.runtime.knowledge.knowledge import AnsweredCall, Knowledge
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import ToolRequest
-from simulator.session.environment_state import SessionEnvironment
+from simulator.session.model import SessionEnvironment
 from tests.simulator.runtime.stage import agent_of, call, opened, play, tool_facts
 
 LINES = [{"category": "meals", "amount": 40, "description": "Lunch", "has_receipt": True}]
