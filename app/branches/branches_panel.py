@@ -16,7 +16,7 @@ from app.forms.safe_labels import Badge, DetailBlock, literal
 from app.forms.widget_store import set_input
 from app.live.live_sessions import title
 from app.session import page_state
-from app.session.named_views import named_views
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Show
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.session.named_views import named_views
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 

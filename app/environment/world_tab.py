@@ -30,6 +30,7 @@ from app.forms.typed_json import TypedJsonError, parse_object, show_json, write_
 from app.forms.upload_panel import upload
 from app.forms.widget_store import KeptInputs, slug
 from app.session import page_state
+from app.session.named_view_widgets import follow_address, tell_address
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
@@ -107,6 +108,7 @@ def _chosen(world: WorldView, search: str) -> WorldTable | None:
     kinds = [kind for kind, count in counts.items() if count or not search.strip()]
     if not kinds:
         return None
+    follow_address([*names], "world_kind", "kind")
     if st.session_state.get("world_kind") not in kinds:
         st.session_state["world_kind"] = kinds[0]
     chosen = st.pills(
@@ -116,6 +118,7 @@ def _chosen(world: WorldView, search: str) -> WorldTable | None:
         format_func=lambda kind: f"{safe_label(names[kind], 32)} \u00b7 {counts[kind]}",
         key="world_kind",
     )
+    tell_address([*names], chosen or kinds[0], "kind")
     return next((table for table in world.tables if table.kind == chosen), None)
 
 

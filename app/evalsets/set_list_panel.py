@@ -17,7 +17,6 @@ from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from app.server.viewer_time import viewer_time
-from app.session import page_state
 from app.session.running_panel import AT_ONCE_SECONDS, waiting
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def broken_set(path: Path, owner: str, why: str) -> CloseSet | OpenSet | None:
             "The doctor shows what is wrong and fixes what it can. The set opens as soon as the file can be read."
         )
         doctor_tab(workspace, facts_of(path))
-        page_state.name_part("broken_set", "tab", "doctor")  # there the set that opens says what was fixed
+        st.session_state["set_tab"] = "Doctor"  # there the set that opens says what was fixed
     return asked
 
 

@@ -34,7 +34,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.text_diff import difference
 from app.forms.widget_store import slug
 from app.server.viewer_time import short_time
-from app.session.named_views import named_views
+from app.session.named_view_widgets import named_views
 from evalset.editing.case_edits import Edit, words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, DecidedTwice, text_of_set

@@ -16,6 +16,7 @@ from app.forms.typed_json import show_json
 from app.forms.widget_store import KeptInputs
 from app.live.destinations import is_among_data
 from app.session import page_state
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Show
 from app.session.running_panel import waiting
 from evalset.files.eval_names import flaw_of_eval_id, usable_eval_id
@@ -490,7 +491,7 @@ def _of_trace(
 ) -> ExportCommand | None:
     left, right = st.columns(COLUMNS, gap="small")
     with left:
-        view = pane_head("Case", VIEWS, "export_view")
+        view = pane_head("Case", VIEWS, "export_view", named_views)
         with pane("export_case"):
             _case(view, shown)
     if flaw_of_eval_id(chosen.eval_id):  # the case is shown, and nothing of it leaves under another id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, TypeVar
 
@@ -31,14 +31,19 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 Option = TypeVar("Option", bound=str)
 
 
-def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
-    """Draw a pane's title with the views it offers, and return the chosen one."""
+def pane_head(
+    title: str,
+    options: Sequence[str],
+    key: str,
+    choose: Callable[[str, Sequence[str], str], str] | None = None,
+) -> str:
+    """Draw a pane's title with the views it offers, as `choose` draws them, and return the chosen one."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key=f"head_{key}"
     ):
         st.markdown(f"**{title}**", width="content")
         st.space("stretch")
-        return views(f"{title}: view", options, key)
+        return (choose or views)(f"{title}: view", options, key)
 
 
 def needed_state(kept: KeptInputs, keys: Sequence[str], otherwise: str) -> dict[str, str]:

@@ -310,7 +310,7 @@ def set_input(key: str, value: Any) -> None:
         was_set = known.get(key) or _Set(held)
         gone = [other for other in (held, was_set.now) if other != value]
         if gone:
-            count = st.session_state[_COUNT] = _count() + 1
+            count = count_change()
             was_set.before += [(count, other) for other in gone]
             was_set.now = value
             known[key] = was_set
@@ -319,7 +319,7 @@ def set_input(key: str, value: Any) -> None:
     elif value:
         # Two runs may follow each other so fast that the browser puts in place what the second one sent alone: that
         # would be an empty input, were it not set there as well.
-        count = st.session_state[_COUNT] = _count() + 1
+        count = count_change()
         _known()[key] = _Set(value, [(count, "" if isinstance(value, str) else None)])
     st.session_state[key] = value
 
@@ -360,6 +360,17 @@ def acknowledge() -> None:
     st.session_state[_WHOLE] = True
     with st.container(key="unseen"):
         st.text_input("Page changes received", key=SEEN_KEY, label_visibility="collapsed")
+
+
+def count_change() -> int:
+    """Count something that the page sets; return the count that the browser brings back once it has seen it."""
+    count = st.session_state[_COUNT] = _count() + 1
+    return count
+
+
+def has_seen(count: int) -> bool:
+    """Return whether the browser has seen what was set with this count."""
+    return count <= _seen()
 
 
 def _count() -> int:

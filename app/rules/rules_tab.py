@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from app.rules.rule_editor_panel import call_picker, edited_rule, finish_saving,
 from app.rules.rule_exchange_panel import rule_exchange
 from app.rules.rule_list import duplicated, moved, moved_to_top, put_back, unused_name, without
 from app.session import page_state
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import NEW_RULE, Asked, Show
 from app.session.past_calls import last_misses, past_calls, times_fired
 from app.session.session_context import SessionContext
@@ -71,7 +73,7 @@ def _head(scene: SessionContext) -> None:
 
 
 def _beside(scene: SessionContext) -> Asked | None:
-    side = pane_head("Add and test", SIDES, "rules_side")
+    side = pane_head("Add and test", SIDES, "rules_side", partial(named_views, name="part"))
     with pane("rules_side"):
         match side:
             case "Fault library":

@@ -10,7 +10,7 @@ import streamlit as st
 from app.agents.user_seat_panel import user_seat
 from app.decision.agent_turn_panel import model_sees
 from app.decision.decision_context import NOTHING_AROUND, Surroundings, surroundings
-from app.forms.common_panel import pane, place, views
+from app.forms.common_panel import pane, place
 from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_json import write_json
 from app.forms.widget_store import slug
@@ -21,6 +21,7 @@ from app.rules.rules_tab import added_line, fault_library, rule_here, switch
 from app.screens.shared_panel import rules_to_read, seats_to_read
 from app.session import page_state
 from app.session.context_fold_panel import CONTEXT_VIEW, hide_context
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Asked, Show
 from app.session.past_calls import times_fired, unanswered
 from app.session.session_context import SessionContext
@@ -46,7 +47,7 @@ def context(scene: SessionContext) -> Asked | Show | None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_context_view"
     ):
-        chosen = views("Context: view", VIEWS, CONTEXT_VIEW)
+        chosen = named_views("Context: view", VIEWS, CONTEXT_VIEW, "context")
         st.space("stretch")
         hide_context(scene.live)
     with pane("context"):

@@ -15,7 +15,7 @@ from app.forms.common_panel import page_head
 from app.forms.safe_labels import safe_label
 from app.live.live_sessions import title
 from app.rules.rules_tab import rules_tab
-from app.session.named_views import named_views
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Asked, Show
 from app.session.refresh_panel import look_again
 from app.session.session_context import SessionContext

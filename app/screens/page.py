@@ -46,6 +46,7 @@ def page() -> None:
     except NobodyError as error:
         gate(error, providers(), is_logged_in=is_logged_in())
         return
+    page_state.arrive()
     TABS.begin(page_state.tab())
     live = page_state.current()
     begin_page(page_state.shared_token() if live is not None and live.read_only else None)
@@ -60,6 +61,7 @@ def page() -> None:
     unstored = keep_drafts()  # also of what the page itself has put there
     was_drawn()
     saw(None if live is None or live.read_only else live)
+    page_state.settle()
     acknowledge()
     note_offers()
     draw_again_if_unsaid(unstored)

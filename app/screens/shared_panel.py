@@ -15,7 +15,7 @@ from app.environment.declared_tool_form import parameters_line
 from app.environment.sources import call_rows, counted, tools_line
 from app.environment.table_widgets import look_at
 from app.environment.world_rows import flag_lines
-from app.forms.common_panel import badge, page_head, pane, views
+from app.forms.common_panel import badge, page_head, pane
 from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.typed_json import show_json
 from app.forms.widget_store import slug
@@ -23,6 +23,7 @@ from app.live.live_sessions import LiveSession, title
 from app.live.player_names import AGENT_PLAYERS, PLAYERS
 from app.live.rule_text import fired_color, rule_line
 from app.session.context_fold_panel import show_context
+from app.session.named_view_widgets import named_views
 from app.session.page_commands import Show
 from app.session.past_calls import times_fired
 from app.session.running_panel import running
@@ -86,7 +87,7 @@ def world_to_read(scene: SessionContext) -> bool:
     """Draw the page; True when it was asked for the session itself."""
     back = page_head("World", title(scene.session), status(scene.view), "environment")
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
-        chosen = views("Part of the world", _PARTS, "world_to_read_part")
+        chosen = named_views("Part of the world", _PARTS, "world_to_read_part")
     with st.container(key="shape_to_read", gap="small"):
         match chosen:
             case "Entities":

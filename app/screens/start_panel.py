@@ -28,6 +28,7 @@ from app.forms.widget_store import DraftStore, KeptInputs, slug
 from app.live.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.live.session_opening import AgentChoice, StartForm
 from app.scripts.script_play import Agents, Otherwise, RecordedForm, ScriptForm, case_losses, text_of_upload
+from app.session.named_view_widgets import follow_address, tell_address
 from evalset.cli.shell_lines import studio_line
 from evalset.files.eval_names import holds_cases, importable_kind
 from simulator.agents import AgentEntry
@@ -317,10 +318,13 @@ def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
     with place("small"):
         _about(chosen, shown.choice)
     kept = KeptInputs(shown.texts, OWNER)
-    way = st.segmented_control(
+    follow_address(WAYS, "start_from", "tab")
+    chosen_way = st.segmented_control(
         "Start from", WAYS, default=WAYS[0], required=True, key="start_from", persist_state="session"
     )
-    with st.container(key=f"start_way_{slug((way or WAYS[0]).lower())}", gap="small"):
+    way = chosen_way or WAYS[0]
+    tell_address(WAYS, way, "tab")
+    with st.container(key=f"start_way_{slug(way.lower())}", gap="small"):
         match way:
             case "Script":
                 return script_start(kept, chosen.name, shown.script_problem)

@@ -11,8 +11,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
 from pydantic import JsonValue
+from streamlit.errors import StreamlitAPIException
 
-from app.forms.widget_store import hold, set_input
+from app.forms.widget_store import count_change, has_seen, hold, set_input
 from app.live.live_sessions import LiveSession, UnsentTexts, registry
 from app.live.reopened_sessions import NotReopenedError, kept_drafts
 from app.live.session_store import store_if_open
@@ -26,13 +27,23 @@ _VIEW = "view"
 _PAGE, _SETS = "page", "sets"
 _SET, _CASE, _OTHER, _FORM, _SEARCH = "set", "case", "other", "form", "search"
 _DOCUMENT = "document"
-Part: TypeAlias = Literal["tab", "part"]
-"""A choice between views that stands in the address: of a page, and of a tab of it."""
+Part: TypeAlias = Literal[
+    "tab", "part", "kind", "results", "criteria", "cases", "steps", "filter", "table", "context", "turns"
+]
+"""A choice between views that stands in the address: of a page, of a tab of it, of a pane, and of a page of a long list."""
+_WITHIN: Mapping[Part, tuple[Part, ...]] = {
+    "tab": ("part", "kind", "results", "criteria", "cases"),
+    "part": ("kind", "results", "criteria"),
+    "steps": ("filter", "table"),
+}
+"""The choices that another view does not have, or has for itself."""
 _PLACES = (_SESSION, _SHARED, _VIEW, _PAGE, _SET, _CASE, _OTHER, _FORM, _SEARCH, _DOCUMENT, *get_args(Part))
 """All that says where the page is: a step to another place leaves none of it."""
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
-_NAMED = "studio:named:"
+_HERE = "studio:here"
+_TOLD = "studio:told"
+_MOVED = "studio:moved"
 _TAB = "studio:tab"
 _LOOKS_AT = "studio:looks_at"
 View: TypeAlias = Literal["export", "environment", "branches"]
@@ -136,12 +147,12 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
 
 def session_id() -> str | None:
     """Return the id in the page's address, or None on the start page."""
-    return st.query_params.get(_SESSION) or None
+    return _here().get(_SESSION)
 
 
 def shared_token() -> str | None:
     """Return the token in the address of a session that somebody shares; None where a session of one's own is named."""
-    return None if session_id() else st.query_params.get(_SHARED) or None
+    return None if session_id() else _here().get(_SHARED)
 
 
 def look_at(token: str | None) -> None:
@@ -188,45 +199,92 @@ def _leave_for(place: Mapping[str, str | None]) -> None:
     for name in _OF_ONE_SESSION:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
-    _forget_named()
-    _name({name: place.get(name) for name in _PLACES})
+    _go({name: place.get(name) for name in _PLACES})
 
 
-_BOUND = "case_"
-"""How the filters of a list of cases begin, which Streamlit itself writes into the address."""
+def arrive() -> None:
+    """Go where the browser has gone by itself: by a link, a reload, or its way back; call it once, before the page is drawn."""
+    told, at = st.session_state.get(_TOLD, (None, 0))
+    said = _said()
+    # Where the page itself is on its way, or the browser has not seen where it is, the address is an old one.
+    if told is None or (_here() == told and has_seen(at) and said != told):
+        st.session_state[_HERE], st.session_state[_TOLD], st.session_state[_MOVED] = said, (said, at), True
+
+
+def settle(filters: Mapping[str, str | list[str]] | None = None) -> None:
+    """Let the address say where the page is, in one step: the browser's way back has one entry for it.
+
+    Call it when all is drawn, or before the filters of a list are, which Streamlit itself writes into the address.
+
+    Args:
+        filters: What is set in the filters that are drawn next, by their keys.
+    """
+    st.session_state[_MOVED] = False
+    here, told = _here(), st.session_state[_TOLD][0]
+    if here == told:
+        return
+    if {name for name, _ in here.items() ^ told.items()} == {"cases"}:  # the same list, with its filters
+        if "cases" in here:
+            st.query_params.update(here)
+        else:
+            del st.query_params["cases"]
+    else:
+        try:
+            st.query_params.from_dict({**here, **(filters or {})})
+        except StreamlitAPIException:  # a filter is Streamlit's still: it writes it by itself
+            st.query_params.from_dict(here)
+    st.session_state[_TOLD] = (here, count_change())
+
+
+def has_moved() -> bool:
+    """Return whether the address decides which views are shown; else the person has chosen them, or the page."""
+    return bool(st.session_state.get(_MOVED))
+
+
+def _here() -> dict[str, str]:
+    here: dict[str, str] | None = st.session_state.get(_HERE)
+    return _said() if here is None else here
+
+
+def _said() -> dict[str, str]:
+    return {name: value for name in _PLACES if (value := st.query_params.get(name))}
+
+
+def _go(changes: Mapping[str, str | None]) -> None:
+    """Go to another place, where what was chosen last is shown."""
+    _name(changes)
+    st.session_state[_MOVED] = False
 
 
 def _name(changes: Mapping[str, str | None]) -> None:
-    """Change the address in one step, so that the browser's way back has one entry for it; None takes a name out."""
-    now = {name: value for name, value in st.query_params.to_dict().items() if not name.startswith(_BOUND)}
-    wanted = {name: value for name, value in {**now, **changes}.items() if value is not None}
-    if wanted != now:
-        st.query_params.from_dict(wanted)
+    """Change what the address will say; None takes a name out."""
+    wanted = {**_here(), **changes}
+    st.session_state[_HERE] = {name: value for name, value in wanted.items() if value is not None}
 
 
 def is_on_sets() -> bool:
     """Return whether the address names the pages of the eval sets."""
-    return st.query_params.get(_PAGE) == _SETS
+    return _here().get(_PAGE) == _SETS
 
 
 def document() -> str | None:
     """Return the document in the address, by the name of its file; None where it names none."""
-    return st.query_params.get(_DOCUMENT) or None
+    return _here().get(_DOCUMENT)
 
 
 def set_path() -> str | None:
     """Return the path of the eval set in the address; None where it names none, and the list of sets is shown."""
-    return st.query_params.get(_SET) or None
+    return _here().get(_SET)
 
 
 def case_key() -> str | None:
     """Return the case in the address; None where it names none."""
-    return st.query_params.get(_CASE) or None
+    return _here().get(_CASE)
 
 
 def other_case() -> str | None:
     """Return the case in the address with which its case is compared; None where it is shown alone."""
-    return st.query_params.get(_OTHER) or None
+    return _here().get(_OTHER)
 
 
 def show_sets(path: str | None = None, case: str | None = None) -> None:
@@ -249,18 +307,22 @@ def show_case(
     kept = (search() if found_by is None else found_by) or None
     put("cases_restored", kept if key is None else None)
     form_there = form or (get("case_forms") or {}).get(key)
-    views = dict.fromkeys(get_args(Part)) if key is None else {}  # the list is the first one
-    _name({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None, **views})
+    # The list is the first view of its set, at the page where it was left.
+    views = dict.fromkeys(
+        each for each in get_args(Part) if each == "turns" or (key is None and each != "cases")
+    )
+    _go({_CASE: key, _OTHER: other, _FORM: form_there, _SEARCH: kept if key is not None else None, **views})
+    st.session_state[_MOVED] = True
 
 
 def search() -> str:
     """Return the search of the list of cases that the address of a case keeps, as it is written there."""
-    return st.query_params.get(_SEARCH) or ""
+    return _here().get(_SEARCH, "")
 
 
 def form() -> str | None:
     """Return the token of the form that is open in this tab; None where the address names none."""
-    return st.query_params.get(_FORM) or None
+    return _here().get(_FORM)
 
 
 def show_form(token: str | None) -> None:
@@ -270,38 +332,24 @@ def show_form(token: str | None) -> None:
 
 def view() -> View | None:
     """Return the page of the session that the address names, so that the browser's way back leads out of it; None is the session itself."""
-    named = st.query_params.get(_VIEW)
+    named = _here().get(_VIEW)
     return next((each for each in VIEWS if each == named), None)
 
 
 def show(wanted: View | None) -> None:
     """Show a page of the session in the address, or the session itself; call `st.rerun` after."""
-    _forget_named()
-    _name({_VIEW: wanted, **dict.fromkeys(get_args(Part))})
+    _go({_VIEW: wanted, **dict.fromkeys(get_args(Part))})
 
 
 def part(name: Part) -> str | None:
     """Return which view the address names; None where it names none, and the first one is meant."""
-    return st.query_params.get(name) or None
+    return _here().get(name)
 
 
-def named_last(key: str) -> str | None:
-    """Return what the address was given last for the choice with this key."""
-    found: str | None = st.session_state.get(_NAMED + key)
-    return found
-
-
-def name_part(key: str, name: Part, word: str | None) -> None:
-    """Let the address name the view that was chosen with this key; None for the first one."""
-    st.session_state[_NAMED + key] = word
+def name_part(name: Part, word: str | None) -> None:
+    """Let the address name the view that was chosen; None for the first one."""
     if word != part(name):
-        _name({**dict.fromkeys(get_args(Part)[get_args(Part).index(name) :]), name: word})
-
-
-def _forget_named() -> None:
-    """Let what is chosen on the next page stand: its address names nothing yet."""
-    for name in [str(name) for name in st.session_state if str(name).startswith(_NAMED)]:
-        del st.session_state[name]
+        _name({**dict.fromkeys(_WITHIN.get(name, ())), name: word})
 
 
 def get(flag: Flag) -> Any:

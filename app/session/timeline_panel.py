@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.forms.common_panel import block, pane, unfolding, views
+from app.forms.common_panel import block, pane, unfolding
 from app.forms.safe_labels import safe_label
 from app.session import page_state
 from app.session.conversation_panel import ConversationLine, conversation_entries, conversation_line
 from app.session.fault_menu_panel import fault_menu
+from app.session.named_view_widgets import named_toggle, named_views
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import look_again
 from app.session.timeline_view import (
@@ -66,7 +67,7 @@ def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, m
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_timeline_view"
     ):
-        chosen = views("Steps: view", VIEWS, "timeline_view")
+        chosen = named_views("Steps: view", VIEWS, "timeline_view", "steps")
     with pane("timeline", autoscroll=True):
         line, kind = ConversationLine(), FILTERS[0]
         with st.container(
@@ -75,7 +76,7 @@ def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, m
             if chosen == "Conversation":
                 line = conversation_line()
             else:
-                kind = views("Timeline: filter", FILTERS, "timeline_filter")
+                kind = named_views("Timeline: filter", FILTERS, "timeline_filter", "filter")
             with st.container(key="timeline_count", width="content"):
                 st.caption(counted_steps(len(view.session.history)))
         if not view.session.history and not view.pending:
@@ -98,8 +99,8 @@ def _timeline(view: SimulationView, simulation: Commanding, chosen: Filter, *, m
         shown = newest_steps(view.session, chosen, count + 1)
     if not shown.total:
         st.caption("No steps of this kind yet.")
-    if shown.total > PAGE_STEPS and st.toggle(
-        f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
+    if shown.total > PAGE_STEPS and named_toggle(
+        f"All {shown.total} steps as a table", "timeline_table", "table"
     ):
         _table(view, chosen, simulation if may_go else None)
     else:

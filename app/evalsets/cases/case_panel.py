@@ -38,6 +38,7 @@ from app.forms.shown_values import values_line
 from app.forms.value_editor_widgets import value_or_json
 from app.forms.widget_store import slug
 from app.session import page_state
+from app.session.named_view_widgets import named_page, page_choice
 from app.session.provenance_labels import BLANKS, UNCERTAIN, blank_word
 from evalset.editing.case_edits import (
     DeleteCase,
@@ -303,12 +304,8 @@ def case_timeline(
         start = field(field(case, "session_input"), "state")
         has_start = field(case, "session_input") is not None
         asked = _value("Initial state", start or {}, ("session_input", "state")) if has_start else None
-        page = 1
-        if len(turns) > PAGE_TURNS:
-            page = int(
-                st.pagination(-(-len(turns) // PAGE_TURNS), key="case_turn_page", width="content") or 1
-            )
-        first = (page - 1) * PAGE_TURNS
+        named_page("case_turn_page", "turns")
+        first = (page_choice(-(-len(turns) // PAGE_TURNS), "case_turn_page") - 1) * PAGE_TURNS
         for number in range(first, min(first + PAGE_TURNS, len(turns))):
             told = _Told(
                 unsure_answers(case, recorded, number), step_notes(case, recorded, number), found or {}

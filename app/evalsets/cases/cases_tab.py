@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -25,6 +25,7 @@ from app.evalsets.set_context import OpenCase, SetCommand, SetContext
 from app.evalsets.workspace import Workspace
 from app.forms.safe_labels import literal
 from app.session import page_state
+from app.session.named_view_widgets import named_page, page_choice
 from evalset.editing.opened_set import CaseRow
 
 if TYPE_CHECKING:
@@ -45,13 +46,27 @@ _IN_ADDRESS: Any = {
 """Of each filter: a copied link keeps what was chosen, and none pushes others off its line."""
 
 
+_REVIEWS: dict[str, str] = {status: STATUS_WORDS[status] for status in STATUS_WORDS} | {
+    NO_STATUS: "No status"
+}
+_SHOWN: Mapping[str, Callable[[str], str]] = {
+    "sort": lambda order: f"Sort: {order.lower()}",
+    "reviews": _REVIEWS.__getitem__,
+    "tools": literal,
+    "agents": literal,
+    "tags": literal,
+}
+"""How the options of a filter are shown, and so how Streamlit writes them into the address."""
+
+
 def cases_tab(scene: SetContext) -> SetCommand | None:
     """Draw the table; return the case that was chosen."""
     rows = scene.work.rows()
     if not rows:
         st.caption("No cases yet. Play a session and export it into this set.")
         return None
-    _hand_back()
+    named_page("cases_page", "cases")
+    page_state.settle(_handed_back())
     results = results_of(scene, rows)
     _filters(scene, rows)
     search = chosen()
@@ -69,10 +84,7 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
             "cases_csv",
             lambda: {row.eval_id: work.review(row.key) for row in found},
         )
-        pages = -(-len(found) // PAGE_CASES) or 1
-        page = 1
-        if pages > 1:
-            page = int(st.pagination(pages, key="cases_page", width="content") or 1)
+        page = page_choice(-(-len(found) // PAGE_CASES) or 1, "cases_page")
     if not found:
         st.caption("No matching cases. Remove a filter or change the search.")
         return None
@@ -85,11 +97,15 @@ def chosen() -> dict[str, Any]:
     return narrowing(lambda name: st.session_state.get(_START + name))
 
 
-def _hand_back() -> None:
-    """Let the inputs of the list, which are drawn next, hold the search of the case that was left."""
+def _handed_back() -> dict[str, Any]:
+    """Let the inputs of the list, which are drawn next, hold the search of the case that was left; return it as the address has it."""
+    told: dict[str, Any] = {}
     for name, value in read(str(page_state.get("cases_restored") or "")).items():
         st.session_state[_START + name] = value
+        shown = _SHOWN.get(name, str)
+        told[_START + name] = shown(value) if isinstance(value, str) else [*map(shown, value)]
     page_state.put("cases_restored", None)
+    return told
 
 
 def _table(
@@ -175,7 +191,7 @@ def _sort_choice() -> None:
         "Sort by",
         ORDERS,
         key="case_sort",
-        format_func=lambda order: f"Sort: {order.lower()}",
+        format_func=_SHOWN["sort"],
         **_IN_ADDRESS,
         help="Sorts all cases that were found, on all pages",
     )
@@ -195,14 +211,11 @@ def _reviews(scene: SetContext) -> None:
     if not any(review.status for review in (*scene.work.reviews.reviews.values(), *held)):
         st.session_state.pop("case_reviews", None)
         return
-    words: dict[str, str] = {status: STATUS_WORDS[status] for status in STATUS_WORDS} | {
-        NO_STATUS: "No status"
-    }
     st.multiselect(
         "Review",
-        list(words),
+        list(_REVIEWS),
         key="case_reviews",
-        format_func=lambda status: words[status],
+        format_func=_SHOWN["reviews"],
         placeholder="Review",
         **_IN_ADDRESS,
     )

@@ -14,10 +14,11 @@ from app.evalsets.choices_panel import followed_key, keep_option, key_of, option
 from app.evalsets.run.adk_eval_jobs import TOLERANT, AdkEvalOptions, check_metrics, criteria_of
 from app.evalsets.set_context import environment_of
 from app.evalsets.workspace import Workspace
-from app.forms.common_panel import problem, views
+from app.forms.common_panel import problem
 from app.forms.safe_labels import literal
 from app.forms.typed_json import TypedJsonError, parse_object, write_json
 from app.forms.widget_store import slug
+from app.session.named_view_widgets import named_views
 from evalset.eval_config.config_checks import VERTEX, Flaw, check, unmet
 from evalset.eval_config.config_edits import (
     ALWAYS_REPORTED,
@@ -70,7 +71,7 @@ def criteria_editor(
         st.markdown("**Criteria**", width="content")
         _kept(workspace)
         st.space("stretch")
-        side = views("Criteria: view", SIDES, "criteria_side")
+        side = named_views("Criteria: view", SIDES, "criteria_side", "criteria")
     st.caption("For `adk eval` and `golden-trace eval`. Verify has its own options.")
     if draft.problem:
         problem("Loading or saving the criteria failed.", draft.problem)

@@ -31,10 +31,11 @@ from app.evalsets.run.adk_eval_jobs import (
 from app.evalsets.set_context import SetFacts, environment_of
 from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
 from app.evalsets.workspace import Workspace, workspaces
-from app.forms.common_panel import problem, views
+from app.forms.common_panel import problem
 from app.forms.safe_labels import literal, safe_label
 from app.live.agent_catalogue import catalogue
 from app.server.viewer_time import short_time
+from app.session.named_view_widgets import named_views
 from app.session.page_fragments import fragment
 from app.session.shell_texts import eval_command_of
 from evalset.adk_runs.eval_process import AdkEvalRun, RunView
@@ -148,7 +149,7 @@ def _results(workspace: Workspace, choice: AdkEvalOptions, *, unsaved: bool) -> 
         if run is not None:
             run_badge(run.view(), unsaved=unsaved)
         st.space("stretch")
-        side = views("adk eval: view", SIDES, "adk_side")
+        side = named_views("adk eval: view", SIDES, "adk_side", "results")
     if run is not None and not run.view().is_over:
         run_progress(run)
     match side:

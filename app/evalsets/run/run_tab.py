@@ -26,6 +26,7 @@ from app.evalsets.stale_result_panel import is_out_of_date
 from app.evalsets.workspace import Workspace, workspaces
 from app.forms.common_panel import place
 from app.server.viewer_time import short_time
+from app.session.named_view_widgets import follow_address, tell_address
 from app.session.running_panel import waiting
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def command_of(
 def _engine(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> str:
     """Draw the choice, with how the last run of each went; return the chosen engine."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_engine"):
-        chosen = st.segmented_control(
-            "Engine", ENGINES, key=option_key(workspace, "engine", ENGINES[0]), required=True
-        )
-        keep_option(workspace, "engine", chosen)
-        engine = chosen or ENGINES[0]
+        key = option_key(workspace, "engine", ENGINES[0])
+        follow_address(ENGINES, key, "part")
+        engine = st.segmented_control("Engine", ENGINES, key=key, required=True) or ENGINES[0]
+        keep_option(workspace, "engine", engine)
+        tell_address(ENGINES, engine, "part")
         st.caption(_WORDS[engine], width="content")
         st.space("stretch")
         with st.container(horizontal=True, gap="xsmall", width="content", key="run_last"):

@@ -106,8 +106,10 @@ def test_what_is_typed_for_one_way_is_there_after_a_look_at_another(tab: Tab) ->
 
 
 def test_a_scenario_plays_the_user_from_the_start(tab: Tab) -> None:
-    """An incomplete one opens no session and names the field; a complete one sends its prompt."""
+    """An incomplete one opens no session and names the field; a complete one sends its prompt. The address names the way to start."""
     tab.choose("start_from", "Scenario")
+    assert tab.app.query_params["tab"] in ("scenario", ["scenario"])
+    assert Tab(tab="scenario").app.segmented_control(key="start_from").value == "Scenario"
     tab.type("starting_prompt_", "Where is A-1002?").click("start_scenario")
     assert registry().newest_first() == []
     assert "Plan: " in tab.literal
