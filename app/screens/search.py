@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 import streamlit as st
@@ -12,15 +12,19 @@ import streamlit as st
 from app.evalsets.set_discovery import folders, found_sets
 from app.forms.safe_labels import safe_label
 from app.live.agent_catalogue import known_agents
+from app.live.session_store import store_if_open
 from app.screens.keyboard_panel import SEARCH_OPENED
-from app.screens.search_targets import Kind, Searchable, Target
+from app.screens.search_targets import Kind, Searchable, Target, around
 from app.screens.session_list import SessionLine
 from app.server.login import visitor
 from app.session import page_state
-from app.session.timeline_panel import MOST_STEPS, PAGE_STEPS
-from app.session.timeline_view import rows, said, short_id
+from app.session.timeline_panel import MOST_STEPS, PAGE_STEPS, VIEWS
+from app.session.timeline_view import FILTERS, rows, said, short_id
+from evalset.editing.case_texts import SaidStep, found_step
 from evalset.editing.opened_set import OpenedSet, identity_at, open_set
+from evalset.editing.sidecars import RecordingSidecar, open_beside
 from evalset.errors import EvalSetError
+from evalset.recorded.recording_files import sidecar_of
 from simulator.session.model import SimulationSession
 
 WORDS_KEY = "search_words"
@@ -32,6 +36,8 @@ _ICONS: dict[Kind, str] = {
     "step": ":material/timeline:",
 }
 _LABEL, _ABOUT = 70, 50
+_SHORT, _FOUND = 30, 90
+"""As above, where words were found in a step."""
 
 _KEYS = f"""
 const search = {{ words: null, waits: null }};
@@ -107,7 +113,9 @@ def search_dialog(prepared: Callable[[], Searchable]) -> None:
         with st.container(gap=None, key="search_found"):
             for number, target in enumerate(found):
                 _line(number, target)
-        if not found:
+        if targets.is_cut:
+            st.caption("Not everything was searched yet. Type more words.")
+        elif not found:
             st.caption("No matches. Search by a name, a message, a tool or an ID.")
         st.caption("Arrow keys choose. Enter opens.")
         with st.container(key="search_unseen"):
@@ -119,9 +127,10 @@ def search_dialog(prepared: Callable[[], Searchable]) -> None:
 
 
 def _line(number: int, target: Target) -> None:
-    about = f" \u00b7 {safe_label(target.about, _ABOUT)}" if target.about else ""
+    label, about = (_SHORT, _FOUND) if target.step else (_LABEL, _ABOUT)
+    more = f" \u00b7 {safe_label(target.about, about)}" if target.about else ""
     st.button(
-        f"{safe_label(target.label, _LABEL)}{about}",
+        f"{safe_label(target.label, label)}{more}",
         key=f"found_{number}",
         type="tertiary",
         icon=_ICONS[target.kind],
@@ -142,7 +151,8 @@ def _closed() -> None:
 
 MOST_CASES, MOST_SECONDS = 5_000, 1.0
 """So many cases of the eval sets in the list can be found, and so long is looked for them."""
-_MOST_OPENED = 32
+_MOST_OPENED, _MOST_TOLD = 64, 256
+"""So many eval sets and sessions are kept as they were read."""
 
 _EVERYWHERE = {"new": "New session", "sets": "Eval sets"}
 _IN_SESSION = {
@@ -180,16 +190,18 @@ def _prepared(sessions: Sequence[SessionLine]) -> Searchable:
     ]
     live, by_id = page_state.current(), {each.session_id: each for each in kept}
     session = live.simulation.view().session if live is not None and not live.read_only else None
+    stored = cache(_stored_sessions)
 
-    def says(target: Target, words: list[str]) -> bool:
+    def says(target: Target, words: list[str]) -> Target | None:
         match target.kind:
             case "session":
-                return by_id[target.name].holds(words)
+                return _within_session(target, by_id[target.name], words, stored)
             case "step" if session is not None:
                 text = said(session.history[int(target.name)]).casefold()
-                return all(word in text for word in words)
-            case _:
-                return _says(target, words)
+                return target if all(word in text for word in words) else None
+            case "case":
+                return _within_case(target, words)
+        return None
 
     return Searchable(
         [*_commands(), *_agents(), *lines], says, lambda: [*_steps(session), *_cases()], time.monotonic
@@ -224,50 +236,110 @@ def _cases() -> Iterator[Target]:
             yield Target(kind="case", name=eval_id, label=eval_id, about=path.name, path=listed.path)
 
 
-def _says(target: Target, words: list[str]) -> bool:
-    """Return whether words are said in a case, as the search on the page of its set finds them."""
+def _stored_sessions(words: tuple[str, ...]) -> frozenset[str]:
+    """Return the stored sessions that may say words, without reading one."""
+    store = store_if_open().store
+    try:
+        return store.saying(visitor().owner, words) if store is not None else frozenset()
+    except ValueError:  # a StoreError: what is stored cannot be looked at
+        return frozenset()
+
+
+def _within_session(
+    target: Target,
+    line: SessionLine,
+    words: list[str],
+    stored: Callable[[tuple[str, ...]], frozenset[str]],
+) -> Target | None:
+    """Return a session in which words are said, with the step; the steps of the open one are targets themselves."""
+    left = tuple(word for word in words if not line.holds([word]))
+    live = page_state.own(line.session_id)
+    if not left:
+        return target
+    if line.session_id == page_state.session_id() or (live is None and line.session_id not in stored(left)):
+        return None
+    journal = live.simulation.journal if live is not None else None
+    steps = _told(line.session_id, line.changed_at if journal is None else (journal.head, len(journal)))
+    return _found_at(target, found_step(steps, left), left, len(steps))
+
+
+@lru_cache(maxsize=_MOST_TOLD)
+def _told(session_id: str, _: object) -> tuple[SaidStep, ...]:
+    """Return the steps of a session, read once as long as it stays as it is."""
+    live, store = page_state.own(session_id), store_if_open().store
+    try:
+        stored = None if live or not store else store.load(session_id, up_to_damage=True)
+    except ValueError:  # a StoreError: it was deleted, or cannot be read
+        return ()
+    journal = live.simulation.journal if live else stored
+    if journal is None:
+        return ()
+    session = journal.session()
+    return tuple(
+        SaidStep(row.turn, row.index, row.what, f"{row.who} {said(session.history[row.index])}")
+        for row in rows(session)
+    )
+
+
+def _within_case(target: Target, words: list[str]) -> Target | None:
+    """Return a case in which words are said, with the step, as the search on the page of its set finds it."""
     path = Path(target.path)
-    opened = _opened(path, identity_at(path)) if target.kind == "case" else None
-    return opened is not None and target.name in opened.places and opened.says(target.name, words)
+    opened, beside = _opened(path, identity_at(path), identity_at(sidecar_of(path))) or (None, None)
+    if opened is None or beside is None or target.name not in opened.places:
+        return None
+    return _found_at(target, opened.says(target.name, words, beside=beside.raw(target.name)), words)
+
+
+def _found_at(target: Target, step: SaidStep | None, words: Sequence[str], steps: int = 0) -> Target | None:
+    if step is None or not step.name:
+        return target if step else None
+    number = "" if step.place is None else f"step {step.place + 1}, "
+    about = f"turn {step.turn + 1}, {number}{step.name}: {around(step.text, words)}"
+    place = f"{step.turn}_{step.place}" if number else ""
+    return target.model_copy(update={"about": about, "step": place, "behind": steps - (step.place or 0)})
 
 
 @lru_cache(maxsize=_MOST_OPENED)
-def _opened(path: Path, _: object) -> OpenedSet | None:
+def _opened(path: Path, *_: object) -> tuple[OpenedSet, RecordingSidecar] | None:
     try:
-        return open_set(path)
+        return open_set(path), open_beside(path)
     except EvalSetError:
         return None
 
 
 def _steps(session: SimulationSession | None) -> Iterator[Target]:
-    for row in rows(session) if session is not None else ():
-        about = f"turn {row.turn + 1}, {row.what}"
-        yield Target(kind="step", name=str(row.index), label=f"{row.who}: {row.detail}", about=about)
+    shown = rows(session) if session is not None else ()
+    for row in shown:
+        about, behind = f"turn {row.turn + 1}, {row.what}", len(shown) - row.index
+        label = f"{row.who}: {row.detail}"
+        yield Target(kind="step", name=str(row.index), label=label, about=about, behind=behind)
 
 
 def _go(target: Target) -> None:
     match target.kind:
         case "session":
             page_state.go_to(target.name)
+            if target.step:
+                _show_step(int(target.step.split("_")[1]), target.behind)
         case "case":
             page_state.show_sets(target.path, target.name)
+            if target.step:
+                from app.evalsets.cases.case_panel import unfold_step  # noqa: PLC0415 - as `facts_of`
+
+                unfold_step(target.name, *map(int, target.step.split("_")))
         case "agent":
             page_state.leave()
             page_state.put("agent", target.name)
         case "step":
-            _show_step(int(target.name))
+            page_state.show(None)
+            _show_step(int(target.name), target.behind)
         case "command":
             _command(target.name)
 
 
-def _show_step(place: int) -> None:
-    """Open a step in the timeline of the session; where so many are not drawn, the table of all steps."""
-    live = page_state.current()
-    page_state.show(None)
-    if live is None:
-        return
-    st.session_state["timeline_filter"] = "All"
-    behind = len(live.simulation.view().session.history) - place
+def _show_step(place: int, behind: int) -> None:
+    """Open a step in the timeline of the session, by how many come from it on; where so many are not drawn, the table of all steps."""
+    st.session_state.update(timeline_view=VIEWS[0], timeline_filter=FILTERS[0])
     if behind > MOST_STEPS:
         st.session_state["timeline_table"] = True
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,8 @@ class Target(Value):
         label: What it is called.
         about: What else is known of it.
         path: The eval set of a case.
+        step: At which step of it words were found, as the page of it names the step; empty where they were not, or beside the steps.
+        behind: How many steps of a session there are from that one on.
     """
 
     kind: Kind
@@ -31,6 +33,20 @@ class Target(Value):
     label: str
     about: str = ""
     path: str = ""
+    step: str = ""
+    behind: int = 0
+
+
+_AROUND = 24
+"""So much of a text is shown before the words that were found in it."""
+
+
+def around(text: str, words: Iterable[str]) -> str:
+    """Return a text in one line, from just before the place where all of these words, in small letters, were said."""
+    line = " ".join(text.split())
+    found = (line.casefold().find(word) for word in words)
+    start = max(0, max(found, default=0) - _AROUND)
+    return f"\u2026{line[start:]}" if start else line
 
 
 class Searchable:
@@ -38,7 +54,7 @@ class Searchable:
 
     Args:
         targets: What can be found.
-        says: Whether words are said within a target; it is asked where too little is found by labels.
+        says: Returns a target within which words are said, with where they are; None where they are not. It is asked where too little is found by labels.
         more: Gives what can be found besides, once there are words.
         clock: Says how many seconds have gone.
     """
@@ -46,12 +62,14 @@ class Searchable:
     def __init__(
         self,
         targets: Iterable[Target],
-        says: Callable[[Target, list[str]], bool] = lambda *_: False,
+        says: Callable[[Target, list[str]], Target | None] = lambda *_: None,
         more: Callable[[], Iterable[Target]] = tuple,
         clock: Callable[[], float] = float,
     ) -> None:
         self._says, self._more, self._clock = says, more, clock
         self._lines: list[tuple[str, str, Target]] = []
+        self.is_cut = False
+        """Whether the last search ended before all was looked at."""
         self._take(targets)
 
     def _take(self, targets: Iterable[Target]) -> None:
@@ -74,13 +92,14 @@ class Searchable:
                 ranks[0 if label.startswith(start) else 1 if is_in_label else 2].append(target)
         found = [target for rank in ranks for target in rank]
         ends = self._clock() + MOST_SECONDS
-        within = (
-            target
-            for _, said, target in self._lines
-            if self._clock() < ends and self._is_within(target, said, wanted)
-        )
-        return [*found, *islice(within, max(0, MOST_FOUND - len(found)))][:MOST_FOUND]
+        self.is_cut = False
+        return [*found, *islice(self._within(wanted, ends), max(0, MOST_FOUND - len(found)))][:MOST_FOUND]
 
-    def _is_within(self, target: Target, said: str, wanted: list[str]) -> bool:
-        left = [word for word in wanted if word not in said]
-        return bool(left) and self._says(target, left)
+    def _within(self, wanted: list[str], ends: float) -> Iterator[Target]:
+        for _, said, target in self._lines:
+            left = [word for word in wanted if word not in said]
+            if self._clock() >= ends:
+                self.is_cut = True
+                return
+            if left and (found := self._says(target, left)) is not None:
+                yield found

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from evalset.editing.case_parts import Case, field, listed, text_of, turns_of
+from evalset.editing.case_texts import WHOLE_CASE, SaidStep, found_step, said_steps
 from evalset.errors import EvalSetError
 from evalset.files.case_text import convert_old_form, set_json
 from evalset.files.json_streams import JsonStream, Span
 from evalset.files.set_outline import CASES, SET_ID, Identity, Layout, identity_of, outline_of
 from simulator.base.documents import open_file
-from simulator.base.json_text import collecting_seldom
+from simulator.base.json_text import collecting_seldom, plain_parts
 
 _ATTEMPTS = 5
 _HALF = rb"\ud"
@@ -61,17 +62,26 @@ class OpenedSet:
         """
         return self.text[slice(*self.spans[self.places[key]])]
 
-    def says(self, key: str, words: Iterable[str], edited: Case | None = None) -> bool:
-        """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses; `edited` is the case as it is now."""
+    def says(
+        self, key: str, words: Iterable[str], edited: Case | None = None, beside: bytes = b""
+    ) -> SaidStep | None:
+        """Return where words, in small letters, stand in a case: in its row, its messages, calls or responses; None where one of them does not.
+
+        Args:
+            key: The case.
+            words: The words.
+            edited: The case as it is now; None where it is as in the file.
+            beside: What is recorded of it, as JSON.
+        """
         row = self.rows[self.places[key]] if edited is None else row_of(key, edited)
         left = [word for word in words if not row.holds([word])]
-        if left and edited is None:  # what does not stand in the file's text needs no reading
-            text = self.raw(key).lower()
-            plain = (word.encode() for word in left if word.isascii() and word.isalnum())
-            if not all(word in text for word in plain):
-                return False
-        said = said_in(edited or self.case(key)) if left else ""
-        return all(word in said for word in left)
+        if not left:
+            return WHOLE_CASE
+        if edited is None:  # what does not stand in the files' text needs no reading
+            text = (self.raw(key) + beside).lower()
+            if not all(part.encode() in text for word in left for part in plain_parts(word)):
+                return None
+        return found_step([*said_steps(edited or self.case(key), json.loads(beside or b"{}"))], left)
 
     @cached_property
     def layout(self) -> Layout:
@@ -244,19 +254,6 @@ class CaseRow(NamedTuple):
         """Return whether each of these words, in small letters, stands in it."""
         text = f"{self.eval_id}\n{self.query}\n{' '.join(self.tools)}\n{' '.join(self.agents)}".casefold()
         return all(word in text for word in words)
-
-
-def said_in(case: Case) -> str:
-    """Return all that is said in a case, in small letters: the texts of its messages, calls and responses, each in a line."""
-    found: list[str] = []
-    left: list[Any] = [field(case, "conversation"), field(case, "conversation_scenario")]
-    while left:
-        value = left.pop()
-        if isinstance(value, (dict, list)):
-            left += value.values() if isinstance(value, dict) else value
-        elif value is not None:
-            found.append(str(value))
-    return "\n".join(found).casefold()
 
 
 def row_of(key: str, case: Case) -> CaseRow:

@@ -58,7 +58,7 @@ from evalset.errors import EvalSetError
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.files.set_outline import Identity
 from evalset.recorded.recording import CaseNote, RecordedCase
-from evalset.recorded.recording_files import sidecar_of
+from evalset.recorded.recording_files import sidecar_of, value_text
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_paths import ABSENT
@@ -217,9 +217,12 @@ class SetWork:
         return self.opened.rows[self.opened.places[key]]
 
     def says(self, key: str, words: Iterable[str]) -> bool:
-        """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses."""
+        """Return whether each of these words, in small letters, stands in a case's row, its messages, calls or responses, recorded ones too."""
         found = self.state.held.get(key)
-        return self.opened.says(key, words, None if found is None else found.case)
+        if found is None:
+            return self.opened.says(key, words, None, self.beside.raw(self._own_id(key))) is not None
+        recorded = value_text(found.recorded) if found.recorded is not None else b""
+        return self.opened.says(key, words, found.case, recorded) is not None
 
     def rows(self) -> list[CaseRow]:
         """Return the rows of all cases in their order."""

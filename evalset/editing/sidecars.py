@@ -84,8 +84,12 @@ class RecordingSidecar:
 
     def case(self, eval_id: str) -> RecordedCase | None:
         """Return what is recorded of a case; None where nothing is."""
-        span = self._spans.get(eval_id)
-        return None if span is None else RecordedCase.model_validate_json(self._text[slice(*span)])
+        raw = self.raw(eval_id)
+        return RecordedCase.model_validate_json(raw) if raw else None
+
+    def raw(self, eval_id: str) -> bytes:
+        """Return the bytes of what is recorded of a case; none where nothing is."""
+        return self._text[slice(*self._spans.get(eval_id, (0, 0)))]
 
     def _find(self) -> None:
         stream = JsonStream(BytesIO(self._text), constants=True)

@@ -388,3 +388,8 @@ def _deepest(text: str) -> int | None:
 def line_and_column(text: str, at: int) -> tuple[int, int]:
     """Return the line and the column of a character, both from 1; `simulator.base.json_text` knows those of many."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def plain_parts(word: str) -> list[str]:
+    """Return what of a word, in small letters, stands in each JSON text that says it: nothing of one with letters that may be escaped."""
+    return re.findall(r"[a-z0-9]+", word) if word.isascii() else []

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
-from sqlalchemy import Connection, Select, delete, insert, literal, select, update
+from sqlalchemy import Connection, Select, delete, exists, func, insert, literal, select, update
 
 from simulator.base.documents import LIMITS
 from simulator.base.frozen_value import Value
-from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.json_text import JsonTextError, plain_parts, read_json
 from simulator.base.json_values import WrittenObject
 from simulator.base.validation_words import flaws, validated
 from simulator.facts import SessionOpened
@@ -64,6 +64,15 @@ class Library:
         mine = select(SESSIONS).where(SESSIONS.c.owner == owner)
         records = self._records(mine, search, archived=archived, deleted=deleted)
         return [record for record in records if tag is None or tag in record.tags]
+
+    def saying(self, owner: str, words: Iterable[str]) -> frozenset[str]:
+        """Return the ids of an owner's sessions that may say each of these words, in small letters: their facts have all letters and digits of it."""
+        query = select(SESSIONS.c.session_id).where(SESSIONS.c.owner == owner)
+        for part in {part for word in words for part in plain_parts(word)}:
+            says = func.lower(FACTS.c.body).contains(part)
+            query = query.where(exists().where(FACTS.c.session_id == SESSIONS.c.session_id, says))
+        with self._database.reading() as connection:
+            return frozenset(connection.scalars(query)) if is_id(owner) else frozenset()
 
     def records_of_all(self, *, search: str = "", archived: bool = False) -> list[SessionRecord]:
         """Return the sessions of everybody, as `records`: only for the operator of the studio, not for its users."""

@@ -290,6 +290,16 @@ PAGE_TURNS = 10
 _SHORT = 76
 
 
+def unfold_step(key: str, turn: int, place: int) -> None:
+    """Let a step of a case be open, and its turn be drawn, when its page is drawn next."""
+    st.session_state[_step_key(f"{slug(key)}_{turn}_{place}")] = True
+    st.session_state["case_turn_page"] = turn // PAGE_TURNS + 1
+
+
+def _step_key(name: str) -> str:
+    return f"case_step_{name}"
+
+
 def case_timeline(
     scene: SetContext, key: str, agent: str, found: Mapping[Where, StepMark] | None = None
 ) -> SetCommand | None:
@@ -390,7 +400,7 @@ def _step(scene: SetContext, key: str, shown: _ShownStep, agent: str) -> SetComm
     words += f" :orange-badge[{blank_word(shown.unsure.blanks)}]" if shown.unsure.blanks else ""
     words += f" :red-badge[{shown.found.word}]" if shown.found else ""
     label = f"{words} :gray-badge[:material/comment: {len(comments)}]" if comments else words
-    body = unfolding(label, f"case_step_{shown.name}", _icon(shown.step))
+    body = unfolding(label, _step_key(shown.name), _icon(shown.step))
     with body:
         if not body.open:
             st.empty()

@@ -11,6 +11,7 @@ from app.evalsets.set_context import PlayCase
 from app.forms.form_reading import way_in_words
 from app.live.agent_catalogue import catalogue
 from evalset.editing.case_parts import Case, CaseStep, EditError, Where, steps_of, turns_of
+from evalset.editing.case_texts import STEP_NAMES
 from evalset.verify import accepting, repairing
 from simulator.base import json_paths
 from simulator.base.adk_names import snake
@@ -61,13 +62,6 @@ def edit_of(scene: SetContext, asked: GoldenEdit) -> Callable[[], Edit]:
     return work
 
 
-_NAMES = {
-    "query": "user message",
-    "call": "call",
-    "response": "response of",
-    "text": "text",
-    "final": "final response",
-}
 _BODY = ({"args"}, {"response"}, {"content"})
 """The fields whose name says no more than the name of the step."""
 
@@ -109,7 +103,7 @@ def _told(finding: Finding, case: Case | None) -> CaseFinding:
             more = rest if step is None else way[len(step.where) :]
             if step is not None and {*more[:1]} in _BODY:
                 more = more[1:]
-            name = f"{_NAMES[step.kind]} {step.name}".strip() if step is not None else ""
+            name = f"{STEP_NAMES[step.kind]} {step.name}".strip() if step is not None else ""
             words = ", ".join(filter(None, (f"turn {turn + 1}", name, way_in_words(tuple(more)))))
             return CaseFinding(finding, words, step.where if step is not None else None)
     return CaseFinding(finding, way_in_words(way) or "the case")

@@ -23,13 +23,14 @@ from app.screens.start_page import LOOKS_BEFORE_LOADING
 from app.screens.start_panel import QUERY_KEY
 from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
+from evalset.recorded.recording_files import sidecar_of
 from simulator.agents.absent_packages import VARIABLE
 from simulator.facts import SessionOpened
 from simulator.session.adk_event_fields import message_text
-from simulator.store import JournalStore
-from tests.app.desk_sessions import begun, live_of
+from simulator.store import JournalStore, StoredJournal
+from tests.app.desk_sessions import begun, live_of, server_ends
 from tests.app.page_driver import HOSTILE, Tab
-from tests.evalset.editing.editing_sets import write_set
+from tests.evalset.editing.editing_sets import record_case, write_set
 
 CREDENTIALS = "GOOGLE_APPLICATION_CREDENTIALS"
 NO_ACCOUNT = "Your default credentials were not found."
@@ -441,6 +442,56 @@ def test_the_search_looks_into_whole_steps_all_sets_in_the_list_and_the_notes_of
     assert any(label.startswith("Named") for label in labels(tab, "where session"))
     assert any("listed.evalset.json" in label for label in labels(tab, "lamp_case"))
     remove_upload(LOCAL, uploaded)
+
+
+def test_the_search_looks_into_stored_sessions_and_opens_the_step(
+    store: JournalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A response of another session, live or stored, is found: the step is named, plain, and is open where it leads.
+
+    Of stored sessions none is read that has none of the words, and none twice.
+    """
+    begun("Where is the anchor?").simulation.journal.keep(5)
+    live = begun()
+    (request,) = live.simulation.view().pending
+    order = {"order_id": "A-1001", "status": f"behind the Wheelhouse {HOSTILE}", "items": [], "total": 1.0}
+    live.simulation.answer(request, order)
+    live.simulation.journal.keep(5)
+    read: list[str] = []
+    load = JournalStore.load
+
+    def counted(kept: JournalStore, session_id: str, **more: bool) -> StoredJournal:
+        read.append(session_id)
+        return load(kept, session_id, **more)
+
+    monkeypatch.setattr(JournalStore, "load", counted)
+    for is_live in (True, False):
+        tab = Tab()
+        assert labels(tab, "wheelhouse nowhere") == []
+        (found,) = labels(tab, "wheelhouse find_order behind")
+        assert "turn 1, step 3, tool output" in found
+        assert "the Wheelhouse" in found
+        assert tab.live_marks() == []
+        assert read == ([] if is_live else [live.session_id])
+        tab.click("found_0").run()
+        assert tab.session_id == live.session_id
+        assert "behind the Wheelhouse" in tab.literal
+        server_ends()
+
+
+def test_the_search_looks_into_recordings_and_opens_the_step(start: Tab, tmp_path: Path) -> None:
+    """What a recording alone has is found by the search on every page, which leads to the step, and by that of the set."""
+    path, tab = write_set(tmp_path / "desk.evalset.json", "one", "two"), start
+    remember_set(LOCAL, path)
+    record_case(path, "one")
+    recording = sidecar_of(path)
+    recording.write_text(recording.read_text().replace('"at": "Rome"', '"at": "Under the Drawbridge"'))
+    (found,) = labels(tab, "drawbridge")
+    assert "turn 1, step 4, recorded response of track" in found
+    tab.click("found_0").run()
+    assert tab.app.query_params["case"] in ("one", ["one"])
+    assert tab.app.session_state["case_step_one_0_3"]
+    assert "1 of 2 cases" in Tab(page="sets", set=str(path), case_search="drawbridge").words
 
 
 FIRST_PAGE = """
