@@ -42,11 +42,16 @@ class EvalSetError(FileError):
     """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed."""
 
 
-class CaseTakenError(EvalSetError):
-    """The eval set has a case with this id already; it can be replaced."""
+def taken_words(eval_id: str, way: str = "Replace that case") -> str:
+    """Say of a set that it has a case with an id, and what to do about it."""
+    return f"already has a case with the eval id {eval_id!r}. {way}, or choose another id"
 
-    def __init__(self, path: Path, eval_id: str) -> None:
-        super().__init__(path, f"already has a case with the eval id {eval_id!r}")
+
+class CaseTakenError(EvalSetError):
+    """The eval set has a case with this id already; it can be replaced, `way` says how."""
+
+    def __init__(self, path: Path, eval_id: str, way: str = "Replace that case") -> None:
+        super().__init__(path, taken_words(eval_id, way))
         self.add_note("write_golden_trace(..., replace=True) replaces it")
 
 

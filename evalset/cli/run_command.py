@@ -301,7 +301,8 @@ def _check(writer: EvalSetWriter, given: argparse.Namespace, *, may_wait: bool =
         raise Ends(BAD_INPUT, f"--replace: {no_case(writer.path, eval_id, sorted(taken))}")
     waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
     if not given.replace and eval_id in taken - waiting:
-        raise Ends(BAD_INPUT, f"--eval-id: {CaseTakenError(writer.path, eval_id)}. Replace it with --replace")
+        taken_error = CaseTakenError(writer.path, eval_id, "Replace that case with --replace")
+        raise Ends(BAD_INPUT, f"--eval-id: {taken_error}")
 
 
 def _played(

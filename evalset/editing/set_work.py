@@ -54,7 +54,7 @@ from evalset.editing.sidecars import (
     open_beside,
     open_reviews,
 )
-from evalset.errors import EvalSetError
+from evalset.errors import EvalSetError, taken_words
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.files.set_outline import Identity
 from evalset.recorded.recording import CaseNote, RecordedCase
@@ -67,6 +67,7 @@ from simulator.base.json_values import copied
 from simulator.base.validation_words import validated
 
 NO_NOTE = CaseNote()
+_REPLACE = "To replace that case, delete it first"
 
 
 class EditedCase(NamedTuple):
@@ -373,7 +374,7 @@ class SetWork:
         if flaw := flaw_of_eval_id(eval_id):
             raise EditError(flaw)
         if any(row.eval_id == eval_id and row.key != but for row in self.rows()):
-            raise EditError(f"the set already contains a case with the eval id {eval_id!r}")
+            raise EditError(f"the set {taken_words(eval_id, _REPLACE)}")
 
     def history(self) -> tuple[tuple[Edit, ...], int, tuple[Edit, ...]]:
         """Return all edits with those that were undone, how many are in force, and those that lead to what was saved."""

@@ -83,6 +83,7 @@ def test_a_scenario_becomes_the_case_that_was_played(path: Path, tmp_path: Path)
         write_golden_trace(desk(tmp_path, "lost"), path, replace=True)
     with pytest.raises(CaseTakenError) as taken:
         write_golden_trace(desk(tmp_path, "lost"), path, eval_id="one")
+    assert "Replace" in str(taken.value)
     assert "replace=True" in "".join(taken.value.__notes__)
     with pytest.raises(EvalSetError, match="has no case 'oen'; did you mean one"):
         write_golden_trace(desk(tmp_path, "lost"), path, eval_id="oen", replace=True)
