@@ -19,6 +19,7 @@ from evalset.doctor.model import Examination
 from evalset.editing.opened_set import CaseRow
 from evalset.editing.sidecars import NO_REVIEW, CaseReview
 from evalset.verify.results import CaseResult, RunResult, Verification
+from simulator.base.validation_words import check_kind
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = dict[str, Cell]
@@ -97,6 +98,7 @@ def _laid_out(result: Result, reviews: Reviews | None) -> tuple[list[str], list[
 
         reviews = open_reviews(result).reviews if reviews is None else reviews
         result = open_set(Path(result)).rows
+    check_kind(result, "__iter__", "a result, or the path of an eval set")
     return [*_CASE, *_REVIEW], [_case(row, (reviews or {}).get(row.eval_id, NO_REVIEW)) for row in result]
 
 

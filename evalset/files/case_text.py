@@ -122,6 +122,7 @@ def read_back(source: Path | str, case: EvalCase) -> None:
     Raises:
         ReadBackError: The loader fails, the case is not there, or a field of it differs (named in the text).
     """
+    check_kind(case, "conversation", "an EvalCase")
     try:
         found_set = loaded(source)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -21,7 +21,7 @@ from typing import Any
 from simulator.base.adk_names import snake
 from simulator.base.json_text import JsonTextError, read_json
 from simulator.base.json_values import digest
-from simulator.base.validation_words import near
+from simulator.base.validation_words import check_kind, near
 
 NAMELESS = "agent"
 """Stands for a name in which no letter or digit can be written in ASCII."""
@@ -41,6 +41,7 @@ def snake_case(name: str) -> str:
 
     Names of fields are spelled by `simulator.base.adk_names`.
     """
+    check_kind(name, "encode", "`name` as a text")
     ascii_name = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     words = _NO_WORD.sub("_", _WORD_STARTS.sub("_", ascii_name)).strip("_").lower()
     return words or NAMELESS
@@ -72,12 +73,15 @@ def eval_id_for(agent_name: str, at: float) -> str:
 
     There are no colons in it: `adk eval FILE:ID` splits there.
     """
+    check_kind(at, "__round__", "`at` as seconds since the epoch")
     moment = datetime.fromtimestamp(round(at, 3), UTC)
     return f"{snake_case(agent_name)}_{moment:%Y-%m-%dT%H-%M-%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def unique_eval_id(wanted: str, taken: Container[str]) -> str:
     """Return `wanted`, or where it is taken the first free one of `wanted_2`, `wanted_3` and so on."""
+    check_kind(wanted, "encode", "`wanted` as a text")
+    check_kind(taken, "__contains__", "`taken` as a set of texts")
     number, free = 1, wanted
     while free in taken:
         number += 1

@@ -189,6 +189,7 @@ class EvalSetWriter:
         given = path if eval_set_path is None else eval_set_path
         if given is None or (path is not None and eval_set_path is not None):
             raise TypeError("EvalSetWriter needs the eval-set file exactly once: as path or as eval_set_path")
+        check_kind(agent_name, "encode", "`agent_name` as a text")
         self.path = Path(given).expanduser().absolute()
         self.agent_name = agent_name
         self._clock = clock

@@ -91,6 +91,7 @@ class GoldenTraceBuilder:
         confirmations: Confirmations = "in_case",
     ) -> None:
         check_kind(session, "history", "a session, such as `simulation.session`")
+        check_kind("" if eval_id is None else eval_id, "encode", "`eval_id` as a text")
         self.session = session
         self.form = form
         self.confirmations = confirmations

@@ -62,6 +62,7 @@ def scenarios_text(scenarios: Iterable[JsonObject]) -> str:
     Raises:
         ScenarioError: One of them is no scenario.
     """
+    check_kind(scenarios, "__iter__", "a list of scenarios")
     checked = [_scenario(number, each) for number, each in enumerate(scenarios, start=1)]
     return json.dumps({"scenarios": checked}, indent=2, ensure_ascii=False) + "\n"
 
@@ -108,6 +109,8 @@ def add_scenario(writer: EvalSetWriter, case: EvalCase) -> AddedScenario:
     Raises:
         evalset.EvalSetError: The file cannot take it.
     """
+    check_kind(writer, "eval_ids", "an EvalSetWriter")
+    check_kind(case, "conversation", "an EvalCase")
     if case.eval_id in writer.eval_ids():
         return AddedScenario(case.eval_id, None)
     return AddedScenario(case.eval_id, writer.write_eval_case(case))

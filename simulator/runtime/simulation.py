@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
+from pydantic import ValidationError
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_source import EnvironmentDataError
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import check_kind, flaws
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import NOTHING_EARLIER, EarlierData
 from simulator.journal import Journal
@@ -37,6 +39,8 @@ class Simulation(Commanding):
 
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
         """Use `open` or `resume`."""
+        check_kind(config, "runs_elsewhere", "a SimulatedAgentConfig")
+        check_kind(journal, "session", "a Journal")
         if config.runs_elsewhere:
             raise SimulationError(
                 f"the agent {config.name!r} runs in a separate process, so it cannot run in this one"
@@ -87,6 +91,7 @@ class Simulation(Commanding):
         """
         config = SimulatedAgentConfig.of(config)
         header = {"session_id": session_id or _new_id(), "user_id": user_id, "seed": seed or _new_id()}
+        _check_kinds(rules, seats, initial_state, header)
         state, now = performing.plain(initial_state or {}, "initial state"), round(clock(), 3)
         begins = {"initial_state": state, "earlier": checked_earlier(earlier, now)}
         with _as_simulation_error():
@@ -109,6 +114,7 @@ class Simulation(Commanding):
             SimulationError: The journal's session has no agent yet, or another one.
         """
         config = SimulatedAgentConfig.of(config)
+        check_kind(journal, "session", "a Journal")
         session = journal.session()
         if session.agent_name != config.name:
             raise SimulationError(
@@ -233,9 +239,19 @@ def _new_id() -> str:
     return uuid.uuid4().hex
 
 
+def _check_kinds(rules: object, seats: object, initial_state: object, header: dict[str, Any]) -> None:
+    check_kind(rules, "__iter__", "`rules` as a list of InjectionRule")
+    check_kind(Seats() if seats is None else seats, "agents", "`seats` as Seats")
+    check_kind({} if initial_state is None else initial_state, "items", "`initial_state` as a dict")
+    for name, value in header.items():
+        check_kind(value, "encode", f"`{name}` as a text")
+
+
 @contextmanager
 def _as_simulation_error() -> Iterator[None]:
     try:
         yield
     except (IllegalFactError, EnvironmentDataError) as error:
         raise SimulationError(str(error)) from error
+    except ValidationError as error:
+        raise SimulationError("; ".join(flaws(error))) from error

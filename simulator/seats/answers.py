@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import check_kind
 from simulator.environment.injection.rule_effects import builtin_error, builtin_name
 from simulator.facts import Failed, Outcome, Raised, RaisedError, Returned
 
@@ -67,11 +68,16 @@ def returned(
 
 def failed(error_code: int | str, error_message: str) -> ToolAnswer:
     """Answer a tool call with an error dict."""
+    if not isinstance(error_code, str):
+        check_kind(error_code, "__index__", "`error_code` as a number or a text")
+    check_kind(error_message, "encode", "`error_message` as a text")
     return ToolAnswer(outcome=Failed(error_code=error_code, error_message=error_message))
 
 
 def raised(error_type: str, message: str) -> ToolAnswer:
     """Answer a tool call by raising; `error_type` is a builtin's name or `module:qualified name`."""
+    check_kind(error_type, "encode", "`error_type` as a text")
+    check_kind(message, "encode", "`message` as a text")
     name = error_type if ":" in error_type else f"builtins:{error_type}"
     words = _worded(name, message)
     return ToolAnswer(outcome=Raised(error=RaisedError(type=name, message=words, arguments=(message,))))
@@ -85,6 +91,7 @@ def _worded(name: str, message: str) -> str:
 
 def said(text: str) -> ModelAnswer:
     """Let the agent say a text; it is the final response where no call goes with it."""
+    check_kind(text, "encode", "`text` as a text")
     return ModelAnswer(parts=({"text": text},))
 
 
@@ -94,6 +101,7 @@ def called(*calls: tuple[str, JsonObject], text: str = "") -> ModelAnswer:
     Raises:
         ValueError: There is no call and no text, or a call is no tool's name with a dict of arguments.
     """
+    check_kind(text, "encode", "`text` as a text")
     if not calls and not text:
         raise ValueError("called() needs at least one call: the name of a tool and a dict of arguments")
     return ModelAnswer(parts=tuple(_call_parts(calls, text)))
@@ -101,6 +109,7 @@ def called(*calls: tuple[str, JsonObject], text: str = "") -> ModelAnswer:
 
 def transferred(agent_name: str) -> ModelAnswer:
     """Let the agent hand over to another one by ADK's `transfer_to_agent`."""
+    check_kind(agent_name, "encode", "`agent_name` as a text")
     return called(("transfer_to_agent", {"agent_name": agent_name}))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import evalset
-from simulator import Simulation, demo_agent, earlier_data
+from simulator import Simulation, called, demo_agent, earlier_data, failed, raised, said, transferred
 from simulator.session.commands import Undo
 from tests.conformance.surface import MODULES, NAMES, Given, public_lines
 from tests.simulator.base.rows import for_each
@@ -54,6 +54,8 @@ def broken(promised: str, now: str) -> list[str]:
 
 
 ODD: Any = ["one"]
+NUMBER: Any = 5
+NOTHING: Any = None
 MISUSED: tuple[tuple[str, Callable[[Any], object]], ...] = (
     ("int", lambda sim: sim.answer(5, {})),
     ("tuple", lambda sim: sim.run_real(sim.pending)),
@@ -70,6 +72,25 @@ MISUSED: tuple[tuple[str, Callable[[Any], object]], ...] = (
     ("list", lambda _: evalset.script_of_case(ODD)),
     ("list", lambda _: evalset.read_cases(ODD)),
     ("list", lambda _: earlier_data(ODD)),
+    *(
+        ("int", lambda sim, name=name: Simulation.open(sim.config, **{name: NUMBER}))
+        for name in ("rules", "seats", "initial_state", "seed", "user_id", "session_id")
+    ),
+    ("int", lambda sim: Simulation.resume(NUMBER, sim.config)),
+    ("int", lambda _: said(NUMBER)),
+    ("int", lambda _: called(("find_order", {}), text=NUMBER)),
+    ("int", lambda _: transferred(NUMBER)),
+    ("int", lambda _: raised("KeyError", NUMBER)),
+    ("NoneType", lambda _: failed(NOTHING, "gone")),
+    ("int", lambda sim: evalset.write_golden_trace(sim, "x.evalset.json", eval_id=NUMBER)),
+    ("int", lambda _: evalset.EvalSetWriter("x.evalset.json", NUMBER)),
+    ("int", lambda _: evalset.add_scenario(NUMBER, NUMBER)),
+    ("int", lambda _: evalset.scenarios_text(NUMBER)),
+    ("int", lambda _: evalset.table_csv(NUMBER)),
+    ("int", lambda _: evalset.unique_eval_id("a", NUMBER)),
+    ("int", lambda _: evalset.snake_case(NUMBER)),
+    ("NoneType", lambda _: evalset.eval_id_for("desk", NOTHING)),
+    ("int", lambda _: evalset.read_back("{}", NUMBER)),
 )
 """Calls with a value of the kind that is named."""
 

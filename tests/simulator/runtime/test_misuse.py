@@ -170,7 +170,10 @@ def test_the_draft_taken_as_it_is_is_recorded_as_generated() -> None:
 
 
 def test_two_rules_of_one_id_are_refused_at_the_beginning_as_later() -> None:
-    """The error is the same kind, and names the id, whether the rules come first or later."""
+    """The error is the same kind, and names the id, whether the rules come first or later; so is that of what is no rule."""
+    odd: Any = [5]
+    with pytest.raises(SimulationError, match="rules"):
+        desk(rules=odd)
     with pytest.raises(SimulationError, match="id down"):
         desk(rules=[RULE, RULE])
     with desk() as sim, pytest.raises(SimulationError, match="id down"):
