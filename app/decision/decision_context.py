@@ -14,6 +14,7 @@ from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import ModelAnswered, Outcome
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import Seats
+from simulator.session.history import ToolCall
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -27,7 +28,7 @@ class Surroundings(NamedTuple):
     `without_model` gives the reason for each agent whose own model cannot be asked from here. `golden` is what the case does next that
     the session began with, where it began with one, `eval_set` the path of the set that its golden goes to, and `tools` are those of the agent
     whose calls wait, where one is known and nobody else's wait. `before` is what a person wrote for an agent's turn that waits before they went back,
-    by the request's key.
+    by the request's key. `calls` are those of tools that were answered.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
@@ -40,6 +41,7 @@ class Surroundings(NamedTuple):
     eval_set: str = ""
     tools: frozenset[str] = frozenset()
     before: Mapping[str, ModelAnswered] = MappingProxyType({})
+    calls: tuple[ToolCall, ...] = ()
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -60,6 +62,7 @@ def surroundings(
     environment = simulation.environment
     now = environment.now
     callers = {each.agent for each in view.pending if isinstance(each, ToolRequest)}
+    waiting = {each.call_id for each in view.pending if isinstance(each, ToolRequest)}
     turns = [each.key for each in view.pending if isinstance(each, ModelRequest)]
     written = {key: written_before(simulation.journal, key) for key in turns}
     last = simulation.model_view() if golden is not None and callers else None
@@ -76,4 +79,7 @@ def surroundings(
         if last is not None and callers == {last.agent}
         else frozenset(),
         before={key: fact for key, fact in written.items() if fact is not None},
+        calls=tuple(
+            one for one in view.session.history if isinstance(one, ToolCall) and one.call_id not in waiting
+        ),
     )

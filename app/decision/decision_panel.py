@@ -153,12 +153,15 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, around: Surroun
     answers: list[AnswerRequest] = []
     for number, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, request, around).answer()
+            inputs = tool_inputs(drafts, request, around)
+            answer = inputs.answer()
         except NotReadyError as error:
             not_ready(f"Call {number} cannot be sent, so none was sent. {error}")
             return None
         value = answer.outcome.value if isinstance(answer.outcome, Returned) else None
-        if not answer.is_sure and (blanks := unsure_of(request.draft_blanks, request.draft, value).blanks):
+        if not answer.is_sure and (
+            blanks := unsure_of(inputs.request.draft_blanks, inputs.request.draft, value).blanks
+        ):
             not_ready(
                 f"Call {number} cannot be sent with the others, so none was sent. Its draft is blank at {places_named(blanks)}."
             )

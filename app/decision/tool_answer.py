@@ -262,7 +262,8 @@ class ToolInputs:
             by=by,
             **(unsure_of(offer.blanks, offer.value, offer.value).written if offer is not None and by else {}),
             despite_contradictions=despite_contradictions,
-            is_sure=bool(self.kept.value(ARE_RIGHT, initial=False)),
+            is_sure=bool(self.kept.value(ARE_RIGHT, initial=False))
+            or (source == "generated" and self._is_of_case),
         )
 
     def outcome(self) -> Outcome:
@@ -392,6 +393,11 @@ class ToolInputs:
             missing = {problem.path for problem in reading.problems if problem.is_missing}
         left = still_blank([blank.path for blank in blanks], self.request.draft, given)
         return tuple(blank for blank in blanks if blank.path in left or path_of(blank.path) in missing)
+
+    @property
+    def _is_of_case(self) -> bool:
+        """Whether the draft is what a case has recorded for this very call: the blanks of another draft are not its."""
+        return self._case is not None and self.request.candidates[:1] == (self._case,)
 
     def is_draft(self) -> bool:
         """Return whether the answer is the draft as it was offered."""
@@ -551,4 +557,12 @@ def tool_inputs(
     first = "" if usual.value("style") else kept_choice("response_styles")
     golden = golden_candidate(around.golden, request, around.tools)
     case = set_candidate(around.eval_set, request) if golden is None else None
-    return ToolInputs(kept, request, usual, golden, case=case, first=first)
+    drafted = case.as_draft(request, around) if case else None
+    return ToolInputs(
+        kept,
+        drafted or request,
+        usual,
+        golden,
+        case=case.candidate if case else None,
+        first=first,
+    )

@@ -29,9 +29,11 @@ from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
 from simulator.runtime import Simulation
+from simulator.session.history import ToolOutput
 from tests.app.desk_sessions import answered, live_of, taken_in
 from tests.app.fakes import FakeSimulation
 from tests.app.page_driver import Tab
+from tests.simulator.runtime.stage import agent_of, call
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +95,67 @@ def test_what_a_case_of_the_set_has_recorded_is_a_candidate_of_the_next_session(
     assert "From case 'lost', turn 1, call 1" in page.run().literal
     page.click(page.key("give_case"))
     assert any(getattr(one, "result", None) == order for one in simulation.session.history)
+
+
+BACKEND: Any = None
+"""What a clerk's tools ask: nobody knows what it responds."""
+
+
+def get_claim(claim_id: str) -> dict[str, Any]:
+    """Get a claim."""
+    found: dict[str, Any] = BACKEND.claim(claim_id)
+    return found
+
+
+def approve_claim(claim_id: str) -> dict[str, Any]:
+    """Approve a claim."""
+    done: dict[str, Any] = BACKEND.approve(claim_id)
+    return done
+
+
+@pytest.mark.parametrize(
+    ("before", "record_of", "is_draft"),
+    [
+        ([], "C-1", True),
+        ([("approve_claim", "C-2")], "C-1", True),
+        ([("approve_claim", "C-1")], "C-1", False),
+        ([("get_claim", "C-1")], "C-1", False),
+        ([], "C-2", False),
+    ],
+)
+def test_a_response_recorded_for_this_very_call_is_the_draft_unless_the_session_has_decided(
+    target: Path, before: list[tuple[str, str]], record_of: str, *, is_draft: bool
+) -> None:
+    """It names its case, and is sent without marks; after a write of the same claim, or an own response, it stays a candidate."""
+
+    def played(*calls: tuple[str, str]) -> tuple[Simulation, SimulatedAgentConfig]:
+        agent = agent_of(
+            *([call(name, claim_id=key)] for name, key in calls), tools=[get_claim, approve_claim]
+        )
+        config = SimulatedAgentConfig(
+            name="order_desk", agent=agent, eval_set_path=target, app_name="order_desk"
+        )
+        simulation = Simulation.open(config)
+        simulation.query("What about the claim?", wait=60.0)
+        return simulation, config
+
+    claim = {"claim_id": record_of, "state": "open", "total": 1250.5}
+    other, config = played(("get_claim", record_of))
+    other.answer(other.pending[0], claim, wait=60.0)
+    written(taken_in(other, config), target, "storm")
+    simulation, config = played(*before, ("get_claim", "C-1"))
+    for name, key in before:
+        simulation.answer(simulation.pending[0], {"claim_id": key, "done": name}, wait=60.0)
+    page = Tab(taken_in(simulation, config).session_id)
+    assert (json.loads(page.typed("response_")) == claim) is is_draft
+    assert ("Recorded in another case: case 'storm', turn 1, call 1" in page.literal) is is_draft
+    assert page.keys("choose_case")
+    if is_draft:
+        page.click(page.key("accept"))
+        (entry,) = [one for one in simulation.session.history if getattr(one, "result", None) == claim]
+        assert isinstance(entry, ToolOutput)
+        assert entry.provenance is not None
+        assert (entry.provenance.source, entry.provenance.blanks) == ("generated", ())
 
 
 def test_the_case_is_shown_and_checked(tab: Tab) -> None:
