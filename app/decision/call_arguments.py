@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pydantic import JsonValue
 
 from app.decision.call_prefills import MESSAGE, Prefills, resolved
-from app.decision.described_fields import described
+from app.forms.described_fields import described
 from app.forms.form_reading import Path
 from app.forms.form_tree import OFFERED
 from app.forms.safe_labels import Badge, safe_label

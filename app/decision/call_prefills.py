@@ -17,6 +17,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.conventions.entity_kinds import is_identifier, spelled
 from simulator.environment.drafts.docstrings import (
+    asks_for_date,
     choices_in,
     default_in,
     examples_in,
@@ -205,7 +206,7 @@ def _known(tool: ToolDeclaration, name: str, schema: JsonObject) -> _Known:
         [one for one in options if isinstance(one, str)] if isinstance(options, list) else choices_in(words)
     )
     default = default_in(words) if schema.get("default") is None else schema["default"]
-    format_of = "date" if "YYYY-MM-DD" in words.upper() else schema.get("format")
+    format_of = "date" if asks_for_date(schema, words) else schema.get("format")
     if spelled(name).endswith(_ADDRESSES):
         format_of = "email"
     samples = tuple(sample for known, sample in _SAMPLES.items() if known == format_of)

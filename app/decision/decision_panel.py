@@ -13,7 +13,6 @@ from app.decision.agent_turn import turn_inputs
 from app.decision.agent_turn_panel import VIEWS, model_decision
 from app.decision.call_prefills import is_own_question
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
-from app.decision.described_fields import without_null
 from app.decision.golden_panel import golden_message, golden_reply
 from app.decision.queue_panel import Queue, Thing, answered_beside, open_at_top, waiting
 from app.decision.request_panel import (
@@ -34,6 +33,7 @@ from app.decision.request_panel import (
 from app.decision.tool_answer import NotReadyError, tool_inputs
 from app.decision.tool_panel import call_arguments, tool_decision
 from app.forms.common_panel import pane, place, reports
+from app.forms.described_fields import without_null
 from app.forms.field_widgets import problem_line
 from app.forms.form_reading import incomplete
 from app.forms.safe_labels import Badge, literal, safe_label

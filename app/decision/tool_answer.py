@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias, assert_never
 from pydantic import JsonValue
 
 from app.decision.decision_context import NOTHING_AROUND, Surroundings
-from app.decision.described_fields import described, without_null
 from app.decision.golden_candidate import golden_candidate
 from app.decision.set_candidate import set_candidate
+from app.forms.described_fields import described, without_null
 from app.forms.form_reading import Path, incomplete
 from app.forms.schema_form_widgets import UNREAD_FIELD, SchemaForm, path_of
 from app.forms.typed_json import TypedJsonError, parse_json, parse_object, write_json

@@ -27,11 +27,13 @@ from app.forms.safe_labels import Badge, literal, safe_label
 from app.forms.typed_in_language import (
     LARGEST_WHOLE,
     Typed,
+    as_day,
     example_date,
     in_words,
     is_amount,
     number_in_words,
     number_problem,
+    number_read,
     read_amount,
     read_date,
     read_number,
@@ -188,11 +190,15 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class TextField(Field):
-    """A text; `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed."""
+    """A text; `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed.
+
+    `asks_day`: its schema or description asks for a date as `YYYY-MM-DD`.
+    """
 
     kind = "text"
     is_long: bool = False
     suggestions: tuple[str, ...] = ()
+    asks_day: bool = False
 
     @override
     def fits(self, value: Any) -> bool:
@@ -224,7 +230,12 @@ class TextField(Field):
         if self.is_long or is_long(text):
             st.text_area(**named, key=kept.widget(at.name, text), on_change=form.on_change)
         else:
-            st.text_input(**named, key=kept.widget(at.name, text, str), on_change=form.on_change)
+            on_change = "rerun" if self.asks_day else form.on_change
+            st.text_input(**named, key=kept.widget(at.name, text, str), on_change=on_change)
+        if self.asks_day:
+            with place("xxsmall"):
+                typed = str(kept.value(at.name, text) or "")
+                offer_day(kept, at.name, typed, kept.put, at.name)
         suggested(kept, at.name, at.label, self.suggestions, most=_SIDE_BY_SIDE if at.shows_label else 0)
 
 
@@ -277,9 +288,8 @@ class NumberField(_LanguageField):
         """Draw it, and below it what was typed as the browser's language writes it."""
         super().draw(form, seed, at)
         with place("xxsmall"):
-            held = self.typed(form.kept, seed, at.name).text
-            if held != str(form.kept.value(at.name, held) or ""):
-                st.caption(number_in_words(held, form.kept.language))
+            if said := number_read(str(form.kept.value(at.name, "") or ""), form.kept.language):
+                st.caption(said)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -607,6 +617,17 @@ def suggested(
                 on_change=take,
                 label_visibility="collapsed",
             )
+
+
+def offer_day(
+    kept: KeptInputs, name: str, typed: str, on_click: Callable[..., None], *args: Any, where: str = ""
+) -> None:
+    """Say which date a text means where the tool asks for another form; a click calls `on_click` with `args` and the date."""
+    if day := as_day(typed, kept.language):
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.caption(f"{where}The tool asks for YYYY-MM-DD: {day}", width="content")
+            key = kept.key(f"{name}:use_day")
+            st.button(f"Use {day}", key=key, type="tertiary", on_click=on_click, args=(*args, day))
 
 
 def close_button(key: str, words: str, on_click: Callable[..., None], *args: Any) -> None:

@@ -20,7 +20,7 @@ from app.forms.record_table_widgets import TableField
 from app.forms.record_tables import DEEPEST
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.docstrings import choices_in
+from simulator.environment.drafts.docstrings import asks_for_date, choices_in
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 MAX_DEPTH = 8
@@ -199,13 +199,14 @@ def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
 def _text(schema: dict[str, Any], name: str) -> Field:
     about, longest, default = _about(schema), schema.get("maxLength"), schema.get("default")
     if (wanted := schema.get("format")) in {"date", "date-time"}:
-        return TimeField(format=wanted, **about)
+        return TimeField(format=wanted, asks_day=wanted == "date", **about)
     is_long = (
         (isinstance(longest, int) and longest > _LONG_TEXT)
         or (longest is None and any(word in name.lower() for word in _LONG_NAMES))
         or (isinstance(default, str) and (len(default) > _LONG_TEXT or "\n" in default))
     )
-    return TextField(is_long=is_long, suggestions=_suggestions(schema), **about)
+    asks_day = asks_for_date(schema, about["description"])
+    return TextField(is_long=is_long, suggestions=_suggestions(schema), asks_day=asks_day, **about)
 
 
 def _suggestions(schema: dict[str, Any]) -> tuple[str, ...]:

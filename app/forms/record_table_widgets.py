@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,10 +11,20 @@ import streamlit as st
 from typing_extensions import override
 
 from app.forms.common_panel import place
-from app.forms.field_widgets import Field, FormInputs, InputPlace, problem_line
+from app.forms.field_group_widgets import ObjectField
+from app.forms.field_widgets import Field, FormInputs, InputPlace, offer_day, problem_line
 from app.forms.form_reading import FieldProblem, way_in_words
-from app.forms.record_tables import Record, RecordColumn, cell_of, cell_problems, columns_of, edited_rows
-from app.forms.safe_labels import literal
+from app.forms.record_tables import (
+    Record,
+    RecordColumn,
+    cell_of,
+    cell_problems,
+    columns_of,
+    edited_rows,
+    typed_cells,
+)
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_in_language import number_read
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_paths import ABSENT
 
@@ -40,17 +51,24 @@ class RecordTable:
         kept: Keeps the records.
         name: The table's name among this owner's inputs.
         rows: The records that are there at first; `columns_of` gives them columns.
+        days: The columns for which the tool asks for dates as `YYYY-MM-DD`.
     """
 
-    def __init__(self, kept: KeptInputs, name: str, rows: list[Record]) -> None:
-        self._kept, self._name, self._first = kept, name, rows
+    def __init__(
+        self, kept: KeptInputs, name: str, rows: list[Record], days: AbstractSet[str] = frozenset()
+    ) -> None:
+        self._kept, self._name, self._first, self._days = kept, name, rows, days
         self._mark = f"table of {kept.key(name)}"
 
     def rows(self) -> list[Record]:
         """Return the records as they are now, whether the table is drawn in this run or not."""
+        return edited_rows(*self._typed(), self._kept.language)
+
+    def _typed(self) -> tuple[list[Record], tuple[RecordColumn, ...], Any]:
+        """Return the records that the table began with, its columns, and what was done there."""
         begun = self._begun()
         rows, done = (self._stored(), {}) if begun is None else (begun.rows, st.session_state[begun.key])
-        return edited_rows(rows, columns_of(self._first), done, self._kept.language)
+        return rows, columns_of(self._first), done
 
     def problems(self) -> tuple[FieldProblem, ...]:
         """Return what in the records is no sure number, by the row and the column."""
@@ -76,6 +94,28 @@ class RecordTable:
         with place("xxsmall"):
             for found in self.problems():
                 problem_line(f"{way_in_words(found.path)}: {found.message}")
+            self._say_read()
+
+    def _say_read(self) -> None:
+        """Say which numbers were read, and which dates are meant, where they were typed otherwise."""
+        rows, columns, done = self._typed()
+        for at, (_, cells) in enumerate(typed_cells(rows, done)):
+            for column in columns:
+                if column.holds_numbers and (
+                    said := number_read(str(cells.get(column.name) or ""), self._kept.language)
+                ):
+                    st.caption(f"{_where(at, column.name)}{said}")
+        for at, row in enumerate(self.rows()):
+            for name in (one for one in row if one in self._days):
+                key, where = f"{self._name}:{at}:{name}", _where(at, name)
+                offer_day(self._kept, key, str(row[name]), self._put_day, at, name, where=where)
+
+    def _put_day(self, at: int, name: str, day: str) -> None:
+        """Put a date into a cell, in a callback: the table begins again with it."""
+        rows = self.rows()
+        rows[at][name] = day
+        self._kept.put(self._name, rows)  # type: ignore[arg-type] # records are JSON
+        self._begin()
 
     def _stored(self) -> list[Record]:
         stored = self._kept.value(self._name)
@@ -112,7 +152,7 @@ class TableField(Field):
 
     @override
     def read(self, form: FormInputs, seed: Any, at: InputPlace) -> Any:
-        table = RecordTable(form.kept, _name(at), seed)
+        table = self._table(form, seed, at)
         for problem in table.problems():
             form.refuse((*at.path, *problem.path), problem.message)
         return table.rows()
@@ -122,7 +162,18 @@ class TableField(Field):
         label = at.label if at.path else "Records"
         with st.container(gap="xsmall"):
             st.markdown(f"**{label}**")
-            RecordTable(form.kept, _name(at), seed).draw(label)
+            self._table(form, seed, at).draw(label)
+
+    def _table(self, form: FormInputs, seed: Any, at: InputPlace) -> RecordTable:
+        item = getattr(self.inner, "item", None)
+        members = item.members if isinstance(item, ObjectField) else ()
+        asked = {each.name: getattr(each.field, "inner", each.field) for each in members}
+        days = {name for name, field in asked.items() if getattr(field, "asks_day", False)}
+        return RecordTable(form.kept, _name(at), seed, days)
+
+
+def _where(at: int, name: str) -> str:
+    return f"{safe_label(way_in_words((at, name)))}: "
 
 
 def _name(at: InputPlace) -> str:

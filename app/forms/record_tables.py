@@ -112,14 +112,20 @@ def edited_rows(
         language: The browser's language, in which numbers are read.
     """
     known = {column.name: column for column in columns}
+    return [
+        _new(columns, cells, language) if row is None else _changed(row, known, cells, language)
+        for row, cells in typed_cells(rows, done)
+    ]
+
+
+def typed_cells(
+    rows: Sequence[Record], done: Mapping[str, Any]
+) -> Iterator[tuple[Record | None, Mapping[str, Any]]]:
+    """Yield each record that is left with the cells that were typed into it; a new one is None."""
     gone = {int(place) for place in done.get("deleted_rows", ())}
     cells = {int(place): held for place, held in done.get("edited_rows", {}).items()}
-    kept = [
-        _changed(row, known, cells.get(place, {}), language)
-        for place, row in enumerate(rows)
-        if place not in gone
-    ]
-    return [*kept, *(_new(columns, held, language) for held in done.get("added_rows", ()))]
+    yield from ((row, cells.get(place, {})) for place, row in enumerate(rows) if place not in gone)
+    yield from ((None, held) for held in done.get("added_rows", ()))
 
 
 def _changed(

@@ -96,6 +96,12 @@ def read_date(text: str, locale: str | None) -> Typed:
     )
 
 
+def as_day(text: str, locale: str | None) -> str:
+    """Return as `YYYY-MM-DD` a date that was typed in another way; empty where it is that already, is none, or may be two."""
+    read = read_date(text, locale).text
+    return "" if read == text else read
+
+
 def _known(ways: Sequence[tuple[str, str, str]], *, is_sure: bool = True) -> Typed:
     """Return the first of some dates that exists; where the order is not sure, the only one."""
     found = list(dict.fromkeys(day for way in ways if (day := _day(way))))
@@ -220,6 +226,13 @@ def number_in_words(text: str, locale: str | None) -> str:
         else ","
     )
     return f"{number:,}".translate({ord(","): mark, ord("."): "," if has_comma else "."})
+
+
+def number_read(text: str, locale: str | None) -> str:
+    """Return what a text is read as where that is a number that JSON writes in another way, in the browser's language; else nothing."""
+    read = read_amount(text, locale)
+    is_other = parse_number(read.text) is not None and not read.problem and read.text != text
+    return number_in_words(read.text, locale) if is_other else ""
 
 
 def read_number(text: str, locale: str | None = None, *, is_whole: bool) -> int | float:

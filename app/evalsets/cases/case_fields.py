@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
+from app.forms.described_fields import described
 from app.forms.value_shapes import shape_of
 from app.live.agent_catalogue import known_agents
 from evalset.editing.case_edits import (
@@ -59,7 +60,13 @@ def declared_tools(agent: str) -> Mapping[str, ToolSchemas]:
     from simulator.runtime.knowledge.knowledge import ToolShapes  # noqa: PLC0415 - importing ADK takes a second
 
     shapes = ToolShapes(config.root_agent).known({}, ())
-    return {name: ToolSchemas(shape.parameters, shape.response_schema) for name, shape in shapes.items()}
+    return {
+        name: ToolSchemas(
+            described(shape.parameters, shape.description, "arguments"),
+            shape.response_schema and described(shape.response_schema, shape.description, "response"),
+        )
+        for name, shape in shapes.items()
+    }
 
 
 def schemas_of(tools: Mapping[str, ToolSchemas], case: Case, name: str) -> ToolSchemas:

@@ -60,6 +60,8 @@ _DEFAULT = re.compile(
     rf"\bdefaults?\b(?:\s+value)?(?:\s+is|\s+to|\s*[:=])?\s*({_QUOTED}|-?\d+(?:\.\d+)?\b|[Tt]rue\b|[Ff]alse\b)",
     re.IGNORECASE,
 )
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ASKS_DAY = re.compile(r"YYYY-MM-DD(?!\W?[T ]?HH)", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _LITERAL = re.compile(rf"{_QUOTED}|{_BARE}")
 
@@ -114,6 +116,15 @@ def examples_in(text: str) -> tuple[str, ...]:
     """Return the values that a text gives as examples of a field."""
     found = (one for match in _EXAMPLES.finditer(text[:_LONGEST]) for one in _LITERAL.findall(match["found"]))
     return tuple(dict.fromkeys(_bare(one) for one in found))
+
+
+def asks_for_date(schema: JsonObject, words: str) -> bool:
+    """Return whether a field's schema or its words ask for a date as `YYYY-MM-DD`, or give nothing but such dates as examples."""
+    given, pattern = schema.get("examples"), str(schema.get("pattern") or "")
+    examples = given if isinstance(given, list) else examples_in(words)
+    has_dates = bool(examples) and all(_DAY.fullmatch(str(one)) for one in examples)
+    is_pattern = pattern.strip("^$").replace("[0-9]", r"\d") == _DAY.pattern
+    return schema.get("format") == "date" or is_pattern or has_dates or bool(_ASKS_DAY.search(words))
 
 
 def default_in(text: str) -> JsonValue:

@@ -43,6 +43,14 @@ def _page(schema: "Any", value: "Any", drafts: "Any", given_up: "Any", results: 
     st.code(str(form.shows_text))
 
 
+def _table_page(schema: "Any", value: "Any", drafts: "Any", results: "Any") -> None:  # noqa: UP037 - as above
+    from app.forms.value_editor_widgets import ValueEditor  # noqa: PLC0415 - as above
+    from app.forms.widget_store import KeptInputs, gather  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    results.append(ValueEditor(KeptInputs(drafts, "owner"), "json", value, schema).draw(tried=False))
+
+
 class Both:
     """A page with a text and a form for one value; `alone` stands the form, which says what it holds as the last of the `results`."""
 
@@ -254,6 +262,66 @@ def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917
     assert not words or any(words in one for one in shown)
     page.type(json.dumps({name: first[name]}))
     assert json.loads(page.run().text) == {name: first[name]}
+
+
+@pytest.mark.parametrize(
+    ("field", "locale", "typed", "meant"),
+    [
+        ({"description": "The day of the damage (YYYY-MM-DD)."}, "de-DE", "24.11.2026", "2026-11-24"),
+        ({"description": "The day, for example '2026-05-03'."}, "en-US", "11/24/2026", "2026-11-24"),
+        ({"pattern": r"^\d{4}-\d{2}-\d{2}$"}, "de-DE", "24.11.2026", "2026-11-24"),
+        ({"examples": ["2026-05-03"]}, "de-DE", "24.11.2026", "2026-11-24"),
+        ({"description": "YYYY-MM-DD HH:MM"}, "de-DE", "24.11.2026", None),
+        ({"description": "The day of the damage."}, "de-DE", "24.11.2026", None),
+        ({"description": "YYYY-MM-DD"}, "de-DE", "2026-11-24", None),
+        ({"description": "YYYY-MM-DD"}, None, "3/4/2026", None),
+        ({"description": "YYYY-MM-DD"}, "de-DE", "tomorrow", None),
+    ],
+)
+def test_a_text_that_is_asked_for_as_a_date_of_json_is_offered_so(
+    monkeypatch: pytest.MonkeyPatch, field: Any, locale: str | None, typed: str, meant: str | None
+) -> None:
+    """What was typed stays until a click; where nothing declares the form, or it may be two dates, nothing is offered."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: locale))
+    schema: Any = {"type": "object", "properties": {"day": {"type": "string", **field}}, "required": ["day"]}
+    page = Both(schema, {"day": "-"}).fill("day", typed).run()
+    assert json.loads(page.text) == {"day": typed}
+    offers = [one for one in page.tab.button if "use_day" in str(one.key)]
+    assert len(offers) == (meant is not None)
+    if meant:
+        assert any(meant in one.value for one in page.tab.caption)
+        offers[0].click().run()
+        assert (json.loads(page.run().text), page.input("day").value) == ({"day": meant}, meant)
+
+
+def test_a_table_says_what_was_read_and_offers_the_date_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Below it, with row and column; a click puts the date into its cell, and the other cells stay."""
+    monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
+    day: Any = {"type": ["string", "null"], "description": "YYYY-MM-DD"}
+    row: Any = {"type": "object", "properties": {"day": day, "paid": {"type": "number"}}}
+    schema: Any = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
+    rows = [{"day": "2026-01-02", "paid": 1.5}, {"day": "2026-01-03", "paid": 2.5}]
+    results: list[Any] = []
+    drawn = {"schema": schema, "value": {"rows": rows}, "drafts": UnsentTexts(), "results": results}
+    tab = AppTest.from_function(_table_page, kwargs=drawn, default_timeout=60).run()
+    (table,) = tab.data_editor
+    done = {
+        "edited_rows": {1: {"day": "24.11.2026", "paid": "1.250,50"}},
+        "added_rows": [],
+        "deleted_rows": [0],
+    }
+    tab.session_state[str(table.key)] = done
+    tab.run()
+    assert results[-1].value == {"rows": [{"day": "24.11.2026", "paid": 1250.5}]}
+    said = [one.value for one in tab.caption]
+    assert any(one.endswith(": 1.250,5") for one in said)
+    assert any(one.endswith("2026-11-24") for one in said)
+    next(one for one in tab.button if "use_day" in str(one.key)).click().run()
+    tab.run()
+    assert results[-1].value == {"rows": [{"day": "2026-11-24", "paid": 1250.5}]}
+    assert not [one for one in tab.button if "use_day" in str(one.key)]
 
 
 def test_a_date_that_was_typed_is_the_same_in_another_language(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ def test_any_json_is_a_schema_that_gives_a_form(schema: Any) -> None:
     [
         ({"type": "string"}, TextField()),
         ({"type": "string", "maxLength": 500}, TextField(is_long=True)),
-        ({"type": "string", "format": "date"}, TimeField(format="date")),
+        ({"type": "string", "format": "date"}, TimeField(format="date", asks_day=True)),
         ({"type": "string", "format": "uuid"}, TextField()),
         ({"type": "integer"}, NumberField(is_integer=True)),
         ({"type": "number"}, NumberField()),
