@@ -32,7 +32,6 @@ from app.forms.typed_in_language import (
     in_words,
     is_amount,
     number_in_words,
-    number_problem,
     number_read,
     read_amount,
     read_date,
@@ -566,9 +565,8 @@ class JsonField(Field):
 
 def _read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> TypedWords:
     """Read words of which no schema says what they are: as a text or a number, where that is their `kind`, else as they look."""
-    problem = "" if kind == "text" else number_problem(text, locale)
-    if kind == "number" and not problem:
-        text = read_amount(text, locale).text
+    read = Typed(text) if kind == "text" else read_amount(text, locale)
+    text, problem = read.text or text, read.problem
     if kind != "text" and is_amount(text) and not problem:
         problem = "a number is written with a point, for example 1250.50"
     is_text = kind == "text" and reads_as(text) in {"number", ""} and reads_as(text, is_text=True) == "text"

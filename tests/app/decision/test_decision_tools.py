@@ -174,19 +174,19 @@ def test_figures_are_a_text_where_their_column_has_texts(monkeypatch: pytest.Mon
         page.type(f"json:{lines}:1:others:0.value", "0047110").run()
         assert "Number" not in [each.value for each in page.tab.caption]
         page.type(f"json:{lines}:0:others:1.value", "1.250,50").run()
-        assert "Kept as text" in page.shown()
+        assert "Number: 1.250,5" in [each.value for each in page.tab.caption]
         page.type(f"json:{lines}:1:others:1.value", "7").run()
-        assert "Kept as text" not in page.shown()
         rows = (
             ("phone", "49171234567", "text"),
-            ("limit", "2,5", "number"),
+            ("limit", "2,5", ""),
             ("room", "007", "number"),
             ("version", "1.250", "text"),
         )
         for at, (name, typed, way) in enumerate(rows):
             page.press(f"{notes}:add").type(f"{notes}:{at}.name", name)
             page.type(f"json:{notes}:{at}.value", typed).run()
-            page.press(f"json:{notes}:{at}.value:use_as_{way}")
+            if way:
+                page.press(f"json:{notes}:{at}.value:use_as_{way}")
             assert "Kept as text" not in page.shown()
         page.press("accept_")
         lines_ = [{"claim": "20240815", "paid": 1250.5}, {"claim": "0047110", "paid": 7}]
