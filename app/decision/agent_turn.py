@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
 from app.decision.call_prefills import Prefills, prefills, with_arguments_of
 from app.forms.form_reading import place_in_words
 from app.forms.typed_json import TypedJsonError, parse_json, write_json
-from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request
+from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, slug
 from simulator.base.json_values import JsonObject, canonical
 from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.facts import ModelAnswered
 from simulator.seats.requests import ModelRequest, ToolDeclaration
+
+if TYPE_CHECKING:
+    from simulator.scripts.next_lines import NextLines
 
 Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
 
@@ -32,11 +35,16 @@ class TurnInputs:
     Args:
         kept: Keeps the inputs.
         request: The turn that is asked for.
+        usual: Keeps which kind of turn was sent last, by the agent and what came before.
+        golden: The parts of the turn that the golden has here; none where it has none.
     """
 
-    def __init__(self, kept: KeptInputs, request: ModelRequest) -> None:
+    def __init__(
+        self, kept: KeptInputs, request: ModelRequest, usual: KeptInputs, golden: Sequence[JsonObject] = ()
+    ) -> None:
         self.kept = kept
         self.request = request
+        self._usual, self._golden = usual, golden
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -54,8 +62,26 @@ class TurnInputs:
     @property
     def kind(self) -> Kind:
         """Which kind of turn is being made."""
-        chosen = self.kept.value("kind")
+        is_next = self._golden and self._kind_of(self._golden)
+        likely = "Reply" if self._follows_response else "Call tools"
+        chosen = self.kept.value("kind") or is_next or self._usual.value(self._situation) or likely
         return next((kind for kind in self.kinds if kind == chosen), self.kinds[0])
+
+    @property
+    def _follows_response(self) -> bool:
+        """Whether a tool has just responded."""
+        parts = self.request.contents[-1].get("parts") if self.request.contents else None
+        return isinstance(parts, list) and any(
+            isinstance(one, dict) and "function_response" in one for one in parts
+        )
+
+    @property
+    def _situation(self) -> str:
+        return f"{slug(self.request.agent)} {self._follows_response}"
+
+    def keep_kind(self) -> None:
+        """Keep which kind of turn is sent: the next one like this opens with it."""
+        self._usual.put(self._situation, self.kind)
 
     @property
     def tools(self) -> dict[str, ToolDeclaration]:
@@ -227,11 +253,14 @@ def parts_before(answered: ModelAnswered) -> tuple[JsonObject, ...]:
     )
 
 
-def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
-    """Return the inputs of one turn out of the session's drafts."""
+def turn_inputs(drafts: DraftStore, request: ModelRequest, golden: NextLines | None = None) -> TurnInputs:
+    """Return the inputs of one turn out of the session's drafts; `golden` is what the case does next that the session began with."""
     shown = canonical([dict(content) for content in request.contents])
     proposal = canonical([dict(response) for response in request.proposal or ()])
-    return TurnInputs(inputs_of_request(drafts, request.key, request.agent, shown, proposal), request)
+    kept = inputs_of_request(drafts, request.key, request.agent, shown, proposal)
+    found = golden.move(request.agent) if golden is not None and golden.tells_moves else None
+    parts = found.parts if found is not None and found.is_here else ()
+    return TurnInputs(kept, request, KeptInputs(drafts, "usual turn"), parts)
 
 
 def _name_of(part: JsonObject) -> str:

@@ -186,6 +186,7 @@ def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Asked 
         if parts is None:
             problem_line(lacks)
         elif not _is_held_up(inputs, parts):
+            inputs.keep_kind()
             return _answer(inputs, parts, _source(inputs, parts))
     return None
 
@@ -272,7 +273,7 @@ def turn_form(inputs: TurnInputs, *, tried: bool) -> Made:
         tried: Somebody wants to send it in this run: mark everything that is missing.
     """
     if len(inputs.kinds) > 1:
-        choice(inputs.kept, "kind", "Kind of turn", inputs.kinds)
+        choice(inputs.kept, "kind", "Kind of turn", inputs.kinds, first=inputs.kind)
     kind = inputs.kind
     match kind:
         case "Reply":

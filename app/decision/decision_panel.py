@@ -105,7 +105,7 @@ def _draw(
                 choice(tool.kept, "mode", "How to answer", tool.modes, first=tool.mode)
             return tool_decision(tool, places, around, view.session.history)
         case ModelRequest():
-            turn = turn_inputs(drafts, thing)
+            turn = turn_inputs(drafts, thing, around.golden)
             with head:
                 choice(turn.kept, "view", "What to show", VIEWS)
             return model_decision(turn, around)

@@ -84,6 +84,7 @@ def test_an_agent_without_a_key_is_a_verified_golden_in_twenty_clicks(first: Stu
     call(first, "find_customer", email="ada@example.com")
     call(first, "open_ticket", subject="Black screen")  # the customer is known from the response
     first.wait_for_pause("next turn")
+    first.choose("kind_", "Reply")
     type_into(first, first.like("say_").get_by_role("textbox"), "Your ticket is T-1.")
     first.accept_draft()
     first.wait_for_status("Completed")

@@ -32,8 +32,8 @@ def test_a_turn_is_played_by_the_keyboard_alone(studio: Studio) -> None:
     studio.keyed("session_header").wait_for()
     studio.wait_for_pause("next turn")
 
-    press(studio, studio.like("kind_").get_by_role("radiogroup"), "ArrowRight")
-    press(studio, studio.like("kind_").get_by_role("radiogroup"), " ")
+    for key in ("ArrowLeft", " ", "ArrowRight", " "):
+        press(studio, studio.like("kind_").get_by_role("radiogroup"), key)
     write(studio, studio.decision.get_by_label("street", exact=True), "Main street")
     write(studio, studio.decision.get_by_label("number", exact=True), "7")
     expect(studio.decision).to_contain_text("user message")

@@ -76,7 +76,7 @@ def last_parts(simulation: Any) -> Any:
 def test_a_person_says_something_as_the_agent() -> None:
     """A text ends the turn, as it would from the model; an empty one is refused."""
     with played() as simulation:
-        page = Deciding(simulation).press("accept_")
+        page = Deciding(simulation).choose("kind_", "Reply").press("accept_")
         assert page.foot()
         assert model_parts(simulation) == []
         page.type("say_", "It is booked.").press("accept_")
@@ -137,6 +137,23 @@ def test_a_value_that_was_typed_is_not_marked_as_missing_whatever_it_is() -> Non
         assert not {missing} & set(_marks(page))
         page.type(f"{form}.amount", "").run()
         assert _marks(page)[0] == missing
+
+
+def test_a_turn_opens_on_what_is_next() -> None:
+    """A call after the user has spoken, and after a response what was sent there last; the golden's step where there is one."""
+    with played() as simulation:
+        page = Deciding(simulation)
+        for choose in (False, True, False):
+            if choose:
+                page.choose("kind_", "Call tools")
+            page.press("chip_rest").press("accept_").press("accept_")
+        page.choose("kind_", "Reply").type("say_", "Done.").press("accept_")
+        assert simulation.session.state is SessionState.COMPLETED
+        simulation.query("Rest.", wait=PATIENCE)
+        page.run().press("chip_rest").press("accept_").press("accept_").type("say_", "Done.").press("accept_")
+        assert simulation.session.state is SessionState.COMPLETED
+    with played() as simulation:
+        Deciding(simulation, golden=golden(({"say": QUERY}, {"text": "Hm."}))).type("say_", "Hm.")
 
 
 class Guest(BaseModel):
@@ -439,7 +456,7 @@ def test_a_held_turn_is_accepted_edited_or_rejected() -> None:
         assert booking["function_call"]["args"] == {"guest": "Ada", "nights": 9}
         assert resting["function_call"]["name"] == "rest"
         page.press("accept_all").press("write_").press("back_").press("write_")
-        page.type("say_", "No.").press("accept_")
+        page.choose("kind_", "Reply").type("say_", "No.").press("accept_")
         assert last_parts(simulation) == [{"text": "No."}]
         sources = [turn.provenance.source for turn in facts(simulation, ModelAnswered)]
         assert sources == ["generated", "edited", "written"]
