@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.evalsets.run.verify_jobs import marked_text
+from app.evalsets.run.verify_jobs import TEXT_MARKS, marked_text
 from app.evalsets.set_context import MergeSet, ReloadSet, SetCommand
 from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
@@ -25,6 +25,7 @@ from evalset.verify.results import TextPiece
 _MOST_CASES = 50
 _MOST_PLACES = 20
 _MOST_WORDS = 6
+_LONGEST_PLACE = 200
 _LONGEST = 10_000
 """Longer texts are not compared word by word."""
 
@@ -108,11 +109,11 @@ def _compared(conflict: Conflict) -> None:
         )
         return
     st.caption(
-        f"Differs: {difference_words(tuple(differences(theirs, mine)))}. `[-only in theirs-]` and `{{+only in mine+}}`"
+        f"Differs: {difference_words(tuple(differences(theirs, mine)))}. {TEXT_MARKS.format('in theirs', 'in mine')}"
     )
     lines = list(itertools.islice(difference_lines(theirs, mine), _MOST_PLACES + 1))
-    shown = lines[:_MOST_PLACES]
-    st.code(literal("\n".join(shown)), language=None, wrap_lines=True)
+    for line in lines[:_MOST_PLACES]:
+        st.markdown(line)
     if len(lines) > _MOST_PLACES:
         st.caption(f"Only the first {_MOST_PLACES} places that differ are shown.")
 
@@ -124,15 +125,15 @@ def difference_words(words: Sequence[str]) -> str:
 
 
 def difference_lines(theirs: Any, mine: Any) -> Iterator[str]:
-    """Yield a line for each place in which two versions of a case differ, with the words that differ in it."""
+    """Yield a line for each place in which two versions of a case differ, with the words that differ in it; safe in Markdown."""
     for each in value_differences(theirs, mine):
         old, new = each.golden, each.actual
         if isinstance(old, str) and isinstance(new, str) and len(old) + len(new) <= _LONGEST:
-            yield f"{each.path}: {marked_text(text_pieces(old, new))}"
+            yield f"{safe_label(each.path, _LONGEST_PLACE)}: {marked_text(text_pieces(old, new))}"
             continue
         pieces = [TextPiece(kind="golden", text=_text(old))] if each.in_golden else []
         pieces += [TextPiece(kind="actual", text=_text(new))] if each.in_actual else []
-        yield f"{each.path}: {marked_text(pieces)}"
+        yield f"{safe_label(each.path, _LONGEST_PLACE)}: {marked_text(pieces)}"
 
 
 def _text(value: Any) -> str:

@@ -438,10 +438,33 @@ def difference_rows(divergence: Divergence) -> list[dict[str, str]]:
     ]
 
 
+TEXT_MARKS = ":red-background[~~only {}~~] and :green-background[**only {}**]"
+"""Says how `marked_text` shows what only one of two texts has."""
+_AROUND = {
+    "same": ("", ""),
+    "golden": (":red-background[~~", "~~]"),
+    "actual": (":green-background[**", "**]"),
+}
+
+
 def marked_text(pieces: Sequence[TextPiece]) -> str:
-    """Write two texts as one: `[-only in the golden-]`, `{+only in the actual one+}`."""
-    marks = {"same": ("", ""), "golden": ("[-", "-]"), "actual": ("{+", "+}")}
-    return _short("".join(f"{marks[each.kind][0]}{each.text}{marks[each.kind][1]}" for each in pieces))
+    """Write two texts as one in Markdown that shows each text literally: what only the golden has is struck, what only the actual one has is bold."""
+    shown, left = "", MOST_SHOWN
+    for each in pieces:
+        shown += "  \n\u2060".join(
+            _marked(line, *_AROUND[each.kind]) for line in each.text[:left].split("\n")
+        )
+        left = max(0, left - len(each.text))
+    return shown if left else f"{shown} \u2026 {sum(len(each.text) for each in pieces):,} characters"
+
+
+def _marked(line: str, start: str, end: str) -> str:
+    """Mark a line, without the spaces around it."""
+    if not (words := line.strip()):
+        return line and " "
+    before, _, after = line.partition(words)
+    shown = safe_label(words, MOST_SHOWN).replace("[", r"\[").replace("]", r"\]")
+    return f"{before and ' '}{start}{shown}{end}{after and ' '}"
 
 
 def side_by_side(pairs: Sequence[Pair]) -> list[tuple[str, str, bool]]:

@@ -32,6 +32,7 @@ from app.evalsets.run.verify_jobs import (
     KINDS,
     MARKS,
     OF,
+    TEXT_MARKS,
     VERIFIED,
     WITHOUT_TOOL,
     Row,
@@ -823,8 +824,8 @@ def _differences(divergence: Divergence) -> None:
     if rows:
         st.dataframe(rows, hide_index=True, alt="Differences between golden and actual values")
     if divergence.text:
-        st.caption("`[-only in the golden-]` and `{+only in the actual text+}`")
-        st.code(literal(marked_text(divergence.text)), language=None, wrap_lines=True)
+        st.caption(TEXT_MARKS.format("in the golden", "in the actual text"))
+        st.markdown(marked_text(divergence.text))
 
 
 def _pairs(divergence: Divergence) -> None:

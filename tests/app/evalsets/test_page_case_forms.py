@@ -569,8 +569,8 @@ def test_a_file_that_changed_meanwhile_is_merged(kept_path: Path) -> None:
     )
     tab = on_set(kept_path)
     assert tab.has("set_discard")
-    shown = [one.value for one in tab.app.code]
-    assert shown == ["conversation[0].user_content.parts[0].text: [-Theirs-]{+Mine+}?"]
+    (shown,) = [one.value for one in tab.app.markdown if "Theirs" in one.value]
+    assert ":red-background[~~Theirs~~]:green-background[**Mine**]?" in shown
     assert tab.app.button(key=tab.key("conflict_merge")).disabled
     tab.fill("whose_one", "Mine").run().click("conflict_merge")
     work = edited_sets().of("local", kept_path).work
@@ -592,9 +592,9 @@ def test_both_versions_of_a_case_are_compared_before_one_is_chosen(kept_path: Pa
         case["conversation"][0]["user_content"]["parts"][0]["text"] = text
     kept_path.write_text(json.dumps(theirs), encoding="utf-8")
     tab = on_set(kept_path)
-    assert [one.value for one in tab.app.code] == [
-        "conversation[0].user_content.parts[0].text: Where is{+ order+} A-1 [-today-]{+now+}?"
-    ]
+    (shown,) = [one.value for one in tab.app.markdown if "today" in one.value]
+    words = (" :green-background[**order**]", "A-1 :red-background[~~today~~]:green-background[**now**]?")
+    assert all(each in shown for each in words)
     tab.fill("whose_one", "Theirs").run()
     assert tab.app.button(key=tab.key("conflict_merge")).disabled
     tab.fill("whose_two", "Mine").run().click("conflict_merge")

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.run.last_results import CASE_VERIFIED, last_result, last_results, last_rows
@@ -68,7 +69,7 @@ from evalset.verify.results import (
 from simulator.scripts import ScriptProgress
 from tests.app.desk_sessions import live_of
 from tests.app.evalsets.set_tabs import settled
-from tests.app.page_driver import Tab
+from tests.app.page_driver import HOSTILE, Tab, live_marks
 from tests.evalset.replay.desk_agent import config, keep, played, write_desk
 from tests.evalset.verify.desks import agents, recorded_set
 from tests.evalset.verify.small_agents import agent
@@ -842,17 +843,26 @@ def test_a_session_stops_before_the_step(step: int, kinds: tuple[str, ...], play
     assert steps_before(GOLDEN, step, kinds) == played
 
 
+def _marked_page(text: str) -> None:
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    st.markdown(text)
+
+
 def test_steps_and_texts_are_plain() -> None:
-    """A call as it would be written, a text with what differs in brackets, and long ones cut."""
+    """A call as it would be written, a text with what differs struck or bold and nothing else of it alive, and long ones cut."""
     assert step_text(FIRST) == 'find({\n  "id": "A"\n})'
     assert step_text(ANSWERED) == "find responds\nnull"
     assert step_text(QUERY) == "user: Where?"
     assert step_text(None) == "(nothing)"
     long = step_text(Step(kind="text", text="x" * 5_000))
     assert long.endswith("... 5,007 characters")
-    pieces = (("same", "It is "), ("golden", "here"), ("actual", "there"), ("same", "."))
+    pieces = (("same", "It is "), ("golden", "here ]"), ("actual", f"there {HOSTILE}"), ("same", ".\n- a"))
     text = marked_text([TextPiece.model_validate({"kind": kind, "text": said}) for kind, said in pieces])
-    assert text == "It is [-here-]{+there+}."
+    assert re.match(
+        r"It is :red-background\[~~here \\]\u2060?~~\]:green-background\[\*\*there .*\*\*\]\.", text
+    )
+    assert not live_marks(AppTest.from_function(_marked_page, kwargs={"text": text}).run().markdown)
 
 
 EACH_KIND: tuple[Tolerance, ...] = (
