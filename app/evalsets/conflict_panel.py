@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,17 @@ _MOST_CASES = 50
 _MOST_PLACES = 20
 _MOST_WORDS = 6
 _LONGEST_PLACE = 200
+_PLACES = {
+    r"^conversation\[(\d+)\]\.": "turn {} \u203a ",
+    r"user_?[cC]ontent\.parts\[0\]\.text$": "user message",
+    r"final_?[rR]esponse\.parts\[0\]\.text$": "final response",
+    r"intermediate_?[dD]ata\.": "",
+    r"tool_?[uU]ses\[(\d+)\]\.(?:args\.)?": "call {} \u203a ",
+    r"tool_?[rR]esponses\[(\d+)\]\.(?:response\.)?": "response {} \u203a ",
+    r"^session_?[iI]nput\.state\.": "initial state \u203a ",
+    r"^final_?[sS]ession_?[sS]tate\.": "final state \u203a ",
+}
+"""What the places of a case's JSON are called on its page."""
 _LONGEST = 10_000
 """Longer texts are not compared word by word."""
 
@@ -111,7 +124,12 @@ def _compared(conflict: Conflict) -> None:
     st.caption(
         f"Differs: {difference_words(tuple(differences(theirs, mine)))}. {TEXT_MARKS.format('in theirs', 'in mine')}"
     )
-    lines = list(itertools.islice(difference_lines(theirs, mine), _MOST_PLACES + 1))
+    shown_differences(theirs, mine)
+
+
+def shown_differences(before: Any, after: Any) -> None:
+    """Draw the places in which two versions of a case differ, by their fields; of many the first ones."""
+    lines = list(itertools.islice(difference_lines(before, after), _MOST_PLACES + 1))
     for line in lines[:_MOST_PLACES]:
         st.markdown(line)
     if len(lines) > _MOST_PLACES:
@@ -129,11 +147,24 @@ def difference_lines(theirs: Any, mine: Any) -> Iterator[str]:
     for each in value_differences(theirs, mine):
         old, new = each.golden, each.actual
         if isinstance(old, str) and isinstance(new, str) and len(old) + len(new) <= _LONGEST:
-            yield f"{safe_label(each.path, _LONGEST_PLACE)}: {marked_text(text_pieces(old, new))}"
+            yield f"{_place(each.path)}: {marked_text(text_pieces(old, new))}"
             continue
         pieces = [TextPiece(kind="golden", text=_text(old))] if each.in_golden else []
         pieces += [TextPiece(kind="actual", text=_text(new))] if each.in_actual else []
-        yield f"{safe_label(each.path, _LONGEST_PLACE)}: {marked_text(pieces)}"
+        yield f"{_place(each.path)}: {marked_text(pieces)}"
+
+
+def _place(path: str) -> str:
+    """Name a place of a case as its timeline does, such as "final response" of a turn; safe in Markdown."""
+    words = path
+    for pattern, name in _PLACES.items():
+        words = re.sub(pattern, partial(_named, name), words)
+    words = words.removesuffix(".").removesuffix(" \u203a ")
+    return safe_label(words[:1].upper() + words[1:], _LONGEST_PLACE)
+
+
+def _named(name: str, found: re.Match[str]) -> str:
+    return name.format(*(int(number) + 1 for number in found.groups()))
 
 
 def _text(value: Any) -> str:

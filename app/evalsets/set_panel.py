@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app.evalsets.cases.case_forms import OpenPart, unapplied
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
-from app.evalsets.conflict_panel import conflict_page, difference_words
+from app.evalsets.conflict_panel import conflict_page, difference_words, shown_differences
 from app.evalsets.set_context import (
     AskToSave,
     CloseSet,
@@ -38,7 +38,8 @@ from app.session.named_view_widgets import named_views
 from evalset.editing.case_edits import Edit, words_of
 from evalset.editing.set_changes import CaseChange, SetChanges, changes
 from evalset.editing.set_saving import Conflict, DecidedTwice, text_of_set
-from evalset.editing.set_work import SetWork
+from evalset.editing.set_work import EditedCase, SetWork
+from evalset.recorded.recording import lean
 
 if TYPE_CHECKING:
     from app.evalsets.run.case_runs_panel import ShownCase
@@ -195,6 +196,9 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             st.badge("Old format", icon=":material/history:", color="orange", help=words)
         st.space("stretch")
         asked = _steps(work)
+        if work.is_changed and not saving:
+            shows = st.button("Changes", key="set_changes", icon=":material/difference:", type="tertiary")
+            asked = AskToSave() if shows else asked
         st.download_button(
             "Download",
             data=lambda: text_of_set(work),
@@ -214,10 +218,16 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             icon=":material/save:",
             type="primary",
             disabled=saving or not work.is_changed,
-            help="Shows the changes before saving",
+            help="Saves to the file. Shows the changes first if a case is deleted or a form is not applied.",
         ):
-            asked = AskToSave()
+            asked = AskToSave() if _loses(scene) else SaveSet()
     return asked
+
+
+def _loses(scene: SetContext) -> bool:
+    """Return whether a save deletes a case, or leaves out what was typed into a form."""
+    is_typed = any(part for _, part in unapplied(scene.drafts, scene.work))
+    return is_typed or any(each.kind == "removed" for each in changes(scene.work).cases)
 
 
 def _steps(work: SetWork) -> SetCommand | None:
@@ -372,8 +382,9 @@ def save_page(scene: SetContext, failed: str | None) -> SetCommand | None:
         st.caption("Not saved yet. These are the changes. **Save to file** writes them.")
     if found.reordered:
         st.caption("The order of the cases changed.")
+    unsaved = {each.key: (_said_of(each.then), _said_of(each.now)) for each in scene.work.unsaved()}
     for place, change in enumerate(found.cases[:MOST_SHOWN]):
-        _change(change, is_open=place == 0)
+        _change(change, *unsaved[change.key], is_open=place == 0)
     if len(found.cases) > MOST_SHOWN:
         st.caption(f"and {len(found.cases) - MOST_SHOWN} more cases")
     return asked
@@ -386,7 +397,15 @@ def _count(found: SetChanges) -> str:
     return f"{count} case{'s' if count > 1 else ''} will change"
 
 
-def _change(change: CaseChange, *, is_open: bool) -> None:
+def _said_of(held: EditedCase | None) -> dict[str, Any]:
+    """Return a case with what people say of it, but for what tells the version that they mean."""
+    if held is None:
+        return {}
+    review = {name: each for name, each in lean(held.review).items() if name != "digest"}
+    return {**held.case, "note": lean(held.note), "review": review}
+
+
+def _change(change: CaseChange, then: dict[str, Any], now: dict[str, Any], *, is_open: bool) -> None:
     body = st.expander(
         f"{safe_label(change.eval_id, 48)} \u00b7 {difference_words(change.words)}",
         icon=":material/difference:",
@@ -400,6 +419,10 @@ def _change(change: CaseChange, *, is_open: bool) -> None:
                 st.badge("also changes the recording file", color="gray")
             if change.reviewed:
                 st.badge("also changes the review file", color="gray")
+        if change.kind == "changed":
+            shown_differences(then, now)
+        if not st.toggle("Show as JSON", key=f"change_json_{slug(change.key)}"):
+            return
         shown = difference(*_trimmed(change.before, change.after))
         if shown.text:
             st.code(literal(shown.text), language="diff", wrap_lines=True)

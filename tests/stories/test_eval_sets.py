@@ -67,7 +67,7 @@ def edit_answer(studio: Studio, text: str) -> None:
 def ask_to_save(studio: Studio) -> None:
     """Look at what a save would change."""
     studio.rest()
-    studio.press(studio.button("set_save"))
+    studio.press(studio.button("set_changes"))
     studio.keyed("save_set").wait_for()
     studio.rest()
 

@@ -117,7 +117,6 @@ def test_a_tester_verifies_a_set_and_an_expert_corrects_its_case(studio: Studio,
     expect(step.get_by_role("button", name="Edit", exact=True)).to_be_visible()
     expect_focus_within(studio, "case_step_cancel_and_refund_0_7")
     press(studio, studio.button("set_save"), "Enter")
-    press(studio, studio.button("save_set"), "Enter")
     expect(studio.keyed("set_head")).not_to_contain_text("Not saved")
     final = json.loads(path.read_text())["eval_cases"][0]["conversation"][0]["final_response"]
     assert final["parts"][0]["text"] == "It was cancelled today."

@@ -51,7 +51,7 @@ def test_a_call_and_rubrics_are_corrected_without_json(path: Path) -> None:
     tab.fill("rubric_0:json:0_", "It is brief.").click(tab.key("rubric_add_")).click("part_accept")
     assert len(tab.app.error) == 1
     tab.fill("rubric_1:json:0_", "It names the order.").click("part_accept")
-    tab.click("set_save").click("save_set")
+    tab.click("set_save")
     case = before[0]
     case["conversation"][0]["intermediate_data"]["tool_uses"][1]["args"]["order_id"] = "A-2"
     case["rubrics"][0]["rubric_content"]["text_property"] = "It is brief."
@@ -173,7 +173,7 @@ def test_fields_are_added_and_removed_and_no_other_byte_changes(path: Path) -> N
     add(tab, "json:0", "stay", "Group of fields")
     add(tab, "json:1", "nights", "List of texts", where=1)
     tab.fill("form0:json:2.stay.nights:0_", "Friday")
-    tab.click("part_accept").click("set_save").click("save_set")
+    tab.click("part_accept").click("set_save")
     data["tool_uses"][0]["args"] = {"stay": {"nights": ["Friday"]}}
     data["tool_responses"][0]["response"] = {"big": 1e22, "dims": {"h": 2}, "tags": ["x"], "at": 7}
     case = json.loads(before)["eval_cases"][0]
@@ -223,7 +223,7 @@ def test_a_message_and_a_response_that_are_missing_are_written_as_texts(path: Pa
         tab.click("set_undo").unfold("case_step_one_0_0")
     tab.click("set_redo").unfold("turn_menu_0").click("turn_final_0")
     assert "turn 1" in tab.words
-    tab.fill("text_part-one", "In Rome.").click("part_accept").click("set_save").click("save_set")
+    tab.fill("text_part-one", "In Rome.").click("part_accept").click("set_save")
     turn = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
     assert turn["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
     assert turn["final_response"] == {"role": "model", "parts": [{"text": "In Rome."}]}
@@ -286,7 +286,7 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     work = edited_sets().of("local", path).work
     (comment,) = work.review("one").comments
     assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
-    tab.click("set_save").click("save_set")
+    tab.click("set_save")
     tab.unfold("case_step_one_0_6").click("edit_one_0_6")
     tab.fill("text_part-one", "No.")
     assert ":material/history:" in tab.click("part_accept").words
@@ -504,7 +504,7 @@ def test_unsaved_edits_are_there_again(kept_path: Path) -> None:
     assert work.case("one") == before.case("one")
     assert tab.has("set_discard")
     assert not tab.has("conflict_merge")
-    tab.click("set_redo").click("set_save").click("save_set")
+    tab.click("set_redo").click("set_save").click("save_set")  # a case is deleted
     assert [row.eval_id for row in open_set(kept_path).rows] == ["one", "three"]
     edited_sets().clear()
     tab = on_set(kept_path)

@@ -458,7 +458,14 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     assert area.value == '{"status": "lost"'
     area.input('{"status": "lost"}')
     tab.click("part_accept")
-    assert "1 case " in tab.click("set_save").words
+    assert "1 case " in tab.click("set_changes").words
+    (shown,) = [one.value for one in tab.app.markdown if "shipped" in one.value]
+    assert (
+        shown
+        == "Turn 1 \u203a response 1 \u203a status: :red-background[~~shipped~~]:green-background[**lost**]"
+    )
+    assert '"status"' not in tab.literal
+    tab.fill("change_json_", True).run()
     lines = [line.split(maxsplit=1) for line in tab.literal.splitlines()]
     assert ["-", '"status": "shipped",'] in lines
     assert ["+", '"status": "lost"'] in lines
@@ -473,7 +480,7 @@ def test_an_answer_is_edited_looked_at_and_saved(path: Path) -> None:
     }  # fmt: skip
     call = read_environment(sidecar_of(path)).cases["one"].turns[0].calls[0]
     assert call.outcome == Returned(value={"status": "lost"})
-    tab.click("set_undo").click("set_save").click("save_set")
+    tab.click("set_undo").click("set_save")
     assert path.read_bytes() == before
 
 
@@ -487,7 +494,7 @@ def test_the_overview_of_a_save_counts_what_it_does_not_name(path: Path) -> None
     work.apply(SetValue(case="one", value=json.loads(text)))
     left = len(changes(work).cases[0].words) - 6
     assert left > 0
-    tab.run().click("set_save")
+    tab.run().click("set_changes")
     (label,) = [each.label for each in tab.app.expander if "one" in each.label]
     assert label.endswith(f" and {left} more")
 
@@ -573,7 +580,7 @@ def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
     tab = on_set(path, "two").click("case_json")
     area = tab.app.text_area(key=tab.key("json_part-two"))
     area.input((area.value or "").replace('"user_content"', '"user_says"'))
-    tab.click("part_accept").click("set_save").click("save_set")
+    tab.click("part_accept").click("set_save")
     assert tab.app.error
     assert "case 'two': conversation[0]" in tab.literal
     assert path.read_bytes() == before
@@ -583,7 +590,7 @@ def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
     """Who has nothing unsaved sees the file as it is, also after own edits; who drops their edits does, too, and a case that is gone is named."""
     assert "link names." in on_set(path, "gone").words
     tab = on_set(path, "one")
-    tab.click("case_duplicate").click("set_save").click("save_set")
+    tab.click("case_duplicate").click("set_save")
     path.write_text(path.read_text().replace("Where is A-1?", "Where now?", 1))
     tab = on_set(path, "one")
     assert "Where now?" in str(tab.app.expander)
