@@ -7,10 +7,15 @@ import json
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple, get_args
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from evalset.adk_runs.eval_results import HISTORY
 from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
@@ -108,7 +113,10 @@ _ANSWERING: Mapping[Models, str] = {
 _PACKAGE = "golden-trace-studio"
 BLANK_ADDRESS = "ADDRESS"
 """Stands in a command that is shown where it is not known from which address CI can install this package."""
-_NOT_THERE = f"{_PACKAGE} is not on PyPI yet: name an address that pip installs it from with --package"
+_UNKNOWN = f"{_PACKAGE} @ {BLANK_ADDRESS}"
+"""Stands in the workflow then: pip refuses it, and installs no package of another that has the name."""
+_HERE = Path(__file__).parents[2]
+_NOT_THERE = f"{_PACKAGE} is not on PyPI yet: replace {BLANK_ADDRESS} with one that pip installs it from, or use --package"
 _BLANK = f"{_PACKAGE} is not on PyPI yet, so the workflow cannot install it. Run this with an address that pip installs it from in place of {BLANK_ADDRESS}:"
 
 
@@ -120,21 +128,43 @@ class CiFile(NamedTuple):
     to_add: str = ""
 
 
-def _installed_from() -> str:
-    """Return the address that pip installed this package from, as PEP 610 notes it; its name where it is none that CI reaches."""
+def _installed_from(root: Path) -> str:
+    """Return the address that pip installed this package from, as PEP 610 notes it; empty where it is none that CI reaches."""
     try:
         noted = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
-        return _PACKAGE
+        noted = {"url": _HERE.as_uri(), "dir_info": {}}  # the code runs from where it is
     url, source = str(noted.get("url", "")), noted.get("vcs_info", {})
-    if "://" not in url or url.startswith("file:"):
-        return _PACKAGE
-    return f"{source['vcs']}+{url}@{source['commit_id']}" if source else url
+    if not url.startswith("file:"):
+        return f"{source['vcs']}+{url}@{source['commit_id']}" if source else url
+    path = Path(url2pathname(urlsplit(url).path))
+    if "dir_info" in noted:
+        return _of_checkout(path)
+    return f"./{path.relative_to(root).as_posix()}" if path.is_relative_to(root) else ""
 
 
-def package_option() -> list[str]:
+@cache  # the page asks each time it is drawn
+def _of_checkout(folder: Path) -> str:
+    """Return the address of the commit of a checkout at the server that has it; empty where none does."""
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(folder), *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - git, of our own folder
+
+    if not (folder / ".git").exists():
+        return ""  # a repository around it is another one
+    with suppress(OSError, subprocess.CalledProcessError):
+        if branches := git("for-each-ref", "--contains=HEAD", "--format=%(refname)", "refs/remotes"):
+            url = git("remote", "get-url", branches.split("/")[2])
+            url = re.sub(r"^([^/:]+@[^/:]+):(?!//)", r"ssh://\1/", url)
+            url = re.sub(r"^(https?://)[^/]*@", r"\1", url)  # nobody else gets the credentials
+            return f"git+{url}@{git('rev-parse', 'HEAD')}" if "://" in url else ""
+    return ""
+
+
+def package_option(root: Path) -> list[str]:
     """Return the option that `init ci` needs in a command that is shown: with a blank where CI cannot install this package by itself."""
-    return ["--package", BLANK_ADDRESS] if _installed_from() == _PACKAGE else []
+    return [] if _installed_from(root) else ["--package", BLANK_ADDRESS]
 
 
 def _written(given: argparse.Namespace) -> list[CiFile]:
@@ -160,7 +190,7 @@ def _written(given: argparse.Namespace) -> list[CiFile]:
         "doctor": f"golden-trace doctor {around}".rstrip(),
         "pytest": f"python -m pytest --goldens{options} -m golden",
         "goldens": where,
-        "comment": f"      # {_NOT_THERE}.\n" if given.package == _PACKAGE else "",
+        "comment": f"      # {_NOT_THERE}.\n" if given.package == _UNKNOWN else "",
         "exclude": _exclude(root),
         "models": _ANSWERING[given.models],
     }
@@ -293,10 +323,10 @@ def _with_address(given: argparse.Namespace, *, is_ours: bool) -> str:
 
 
 def _set_up(given: argparse.Namespace, _: ProgressLine) -> int:
-    given.package = _installed_from() if given.package is None else given.package
+    given.package = given.package or _installed_from(given.folder.absolute()) or _UNKNOWN
     files = _written(given)
     _tell(files)
-    if given.package == _PACKAGE:
+    if given.package == _UNKNOWN:
         output().write(f"{_BLANK}\n    {_with_address(given, is_ours=files[0].done != 'left alone')}\n")
     return LEFT_ALONE if any(each.to_add for each in files) else DONE
 

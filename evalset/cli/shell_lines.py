@@ -115,7 +115,7 @@ def shown_verify(agent: AgentWords | None, asked: VerifyRequest) -> str:
     folder = asked.eval_set.absolute().parent
     root = _root(folder, agent, asked.agents_dir)
     goldens = ["--goldens", str(folder.relative_to(root))] if folder != root else []
-    ci = [*program(), "init", "ci", "--models", asked.models, *goldens, *package_option()]
+    ci = [*program(), "init", "ci", "--models", asked.models, *goldens, *package_option(root)]
     return _joined(
         _in(start_in, [*program(), "verify", str(asked.eval_set), *cases, *ways]),
         _in(start_in, in_tests),

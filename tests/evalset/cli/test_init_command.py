@@ -115,7 +115,7 @@ def test_a_set_that_is_in_no_agents_folder_is_not_held_against_another_agent(her
 @pytest.mark.process
 def test_the_commands_of_the_workflow_and_the_hooks_work_as_they_stand(project: Path, ends: Ends) -> None:
     """Each is run in the project: what pip is asked for is there, no golden is wrong, each passes; a broken one stops both."""
-    ends(0, "init", "ci", "--agents-dir", "agents")
+    ends(0, "init", "ci", "--agents-dir", "agents", "--package", "golden-trace-studio")
     (install, *checks), lines = written()
     told = shell(install, PIP_DRY_RUN="1", PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
     assert "Would install" not in told
@@ -246,27 +246,60 @@ def test_a_second_run_changes_nothing(project: Path, ends: Ends) -> None:
     assert HOOKS.read_text() == "repos: []\n"
 
 
+BLANK = "golden-trace-studio @ ADDRESS"
+_CHECKOUT = "git init -q . && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m a && git rev-parse HEAD"
+
+
 @pytest.mark.parametrize(
-    ("noted", "installed"),
+    ("noted", "remote", "installed"),
     [
-        ({"url": "https://example.com/studio.whl", "archive_info": {}}, "https://example.com/studio.whl"),
+        ({"url": "https://example.com/studio.whl", "archive_info": {}}, "", "https://example.com/studio.whl"),
         (
             {"url": "https://example.com/studio", "vcs_info": {"vcs": "git", "commit_id": "5a1c"}},
+            "",
             "git+https://example.com/studio@5a1c",
         ),
-        ({"url": "file:///studio", "dir_info": {}}, "golden-trace-studio"),
+        ({"url": "{project}/dist/studio.whl", "archive_info": {}}, "", "./dist/studio.whl"),
+        ({"url": "{outside}/studio.whl", "archive_info": {}}, "", BLANK),
+        ({"url": "{outside}", "dir_info": {"editable": True}}, "", BLANK),
+        (
+            {"url": "{outside}", "dir_info": {"editable": True}},
+            "https://me:word@example.com/studio.git",
+            "git+https://example.com/studio.git@{commit}",
+        ),
+        (
+            {"url": "{outside}", "dir_info": {}},
+            "git@example.com:desk/studio.git",
+            "git+ssh://git@example.com/desk/studio.git@{commit}",
+        ),
+        ({"url": "{outside}", "dir_info": {}}, "../studio", BLANK),
+        ({"url": "{outside}", "dir_info": {}}, "unpushed https://example.com/studio.git", BLANK),
     ],
 )
-def test_the_workflow_installs_this_package_from_where_it_was_installed(
-    project: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends, noted: dict[str, Any], installed: str
+def test_the_workflow_installs_this_package_from_where_it_was_installed(  # noqa: PLR0917 - fixtures
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ends: Ends,
+    noted: dict[str, Any],
+    remote: str,
+    installed: str,
 ) -> None:
-    """Where that is an address that CI reaches, and `--package` names no other."""
-    assert project.is_dir()
-    this = SimpleNamespace(read_text=lambda _: json.dumps(noted))
+    """Where that is an address that CI reaches, and `--package` names no other. Otherwise a line that installs nothing is to be filled in."""
+    outside = tmp_path / "the studio"
+    outside.mkdir()
+    commit = shell(f"cd '{outside}'\n{_CHECKOUT}").split()[-1] if remote else ""
+    if remote:
+        shell(f"git -C '{outside}' remote add mine {remote.rsplit(maxsplit=1)[-1]}")
+    if remote and not remote.startswith("unpushed"):
+        shell(f"git -C '{outside}' update-ref refs/remotes/mine/main HEAD")
+    url = noted["url"].replace("{project}", project.as_uri()).replace("{outside}", outside.as_uri())
+    this = SimpleNamespace(read_text=lambda _: json.dumps({**noted, "url": url}))
     monkeypatch.setattr("evalset.cli.init_command.distribution", lambda _: this)
     told = ends(0, "init", "ci").out
-    assert shlex.split(written()[0][0])[4] == installed
-    assert ("--package" in told) is ("://" not in installed)
+    assert shlex.split(written()[0][0])[4] == installed.format(commit=commit)
+    is_blank = installed == BLANK
+    assert ("--package" in told, "--package" in WORKFLOW.read_text()) == (is_blank, is_blank)
 
 
 def test_a_project_without_goldens_is_told_so(tmp_path: Path, ends: Ends) -> None:
