@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from app.forms.safe_labels import literal
 from app.live.agent_catalogue import catalogue
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.doctor import examine, known_agent, mend, migrate, preview, preview_migration
@@ -188,19 +187,24 @@ def _agents(ward: Ward) -> Mapping[str, KnownAgent] | None:
     return {config.app_name: known_agent(config)}
 
 
-def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
-    """Return a row for each finding, as plain text."""
-    return [
-        {
-            "severity": MARKS[finding.severity],
-            "case": literal(finding.eval_id),
-            "meaning": literal(_meaning(finding)),
-            "what to do": literal(_remedy(finding)),
-            "place": literal(_place(finding)),
-            "file": literal(finding.file.name),
-        }
-        for finding in findings
-    ]
+def alike(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Return the findings in groups that say the same, in the order of the first of each."""
+    found: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        found.setdefault((finding.severity, finding.meaning, remedy(finding)), []).append(finding)
+    return [*found.values()]
+
+
+def places(findings: Sequence[Finding]) -> str:
+    """Write where findings are, a line for each; the last line says for how many more places it stands."""
+    return "\n".join(
+        ": ".join(filter(None, (each.eval_id, f"{each.file.name} {_place(each)}".strip(), _more(each))))
+        for each in findings
+    )
+
+
+def _more(finding: Finding) -> str:
+    return f"and {finding.count - 1} more places" if finding.count > 1 else ""
 
 
 def sentences(findings: Sequence[Finding]) -> str:
@@ -210,7 +214,7 @@ def sentences(findings: Sequence[Finding]) -> str:
 
 def sentence(finding: Finding, place: str) -> str:
     """Write all of a finding as a line; `place` is how its place is named."""
-    return f"{MARKS[finding.severity]} {place}: {_meaning(finding)} {_remedy(finding)}".strip()
+    return f"{MARKS[finding.severity]} {place}: {_meaning(finding)} {remedy(finding)}".strip()
 
 
 def _meaning(finding: Finding) -> str:
@@ -218,7 +222,8 @@ def _meaning(finding: Finding) -> str:
     return f"{finding.count} places: {finding.meaning}" if finding.count > 1 else finding.meaning
 
 
-def _remedy(finding: Finding) -> str:
+def remedy(finding: Finding) -> str:
+    """Return what can be done about a finding."""
     return f"Can be fixed: {finding.remedy}" if finding.mendable else finding.remedy
 
 

@@ -18,12 +18,14 @@ from app.evalsets.checks.doctor_jobs import (
     SEVERITIES,
     MigrationLineError,
     Ward,
+    alike,
     examined,
-    finding_rows,
     fitting,
     is_quick,
     migration_from,
+    places,
     previewed,
+    remedy,
     sentences,
     ward_of,
     written,
@@ -46,9 +48,9 @@ if TYPE_CHECKING:
     from evalset.doctor import Changes, Examination, FileChange, Finding
 
 COLUMNS = (1, 2.2)
-_FEW_ROWS, _TABLE_HEIGHT = 9, 360
+_FEW_PLACES, _PLACES_HEIGHT = 5, 150
 _LONG_DIFF, _DIFF_HEIGHT = 14, 300
-_MOST_ROWS, _MOST_SENTENCES = 1_000, 50
+_MOST_GROUPS, _MOST_SENTENCES = 200, 50
 _MIGRATION = "doctor_migration"
 _CHANGED_SINCE = "A file changed after the preview. These are the changes now."
 
@@ -387,7 +389,7 @@ def _found(workspace: Workspace, ward: Ward, job: Job[Examination] | None, *, un
         st.success("No problems found.", icon=":material/check:")
     _usable(workspace, found.findings)
     if found.findings:
-        _table(workspace, found)
+        _groups(workspace, found)
     for sentence in found.skipped:
         st.text(literal(sentence))
 
@@ -408,30 +410,34 @@ def _renamed(workspace: Workspace, ward: Ward, found: Examination) -> None:
 
 
 def _counts(found: Examination) -> None:
-    colors = {"error": "red", "warning": "orange", "note": "gray"}
     for severity in SEVERITIES:
         if count := found.count(cast("Any", severity)):
-            st.badge(f"{count} {severity}{'s' if count > 1 else ''}", color=cast("Any", colors[severity]))
+            _badge(severity, count)
 
 
-def _table(workspace: Workspace, found: Examination) -> None:
+def _badge(severity: str, count: int) -> None:
+    colors = {"error": "red", "warning": "orange", "note": "gray"}
+    st.badge(f"{count} {severity}{'s' if count > 1 else ''}", color=cast("Any", colors[severity]))
+
+
+def _groups(workspace: Workspace, found: Examination) -> None:
+    """Draw the findings that were searched for, each with all that it says; those that say the same once, with their places."""
     shown = {severity: MARKS.get(severity, severity) for severity in SEVERITIES}
     words, severity = find_bar(workspace, "doctor", ("Find", "Case, place or text"), "Severity", shown)
     chosen = fitting(found.findings, severity, words)
-    rows = finding_rows(chosen[:_MOST_ROWS])
-    if not rows:
+    groups = alike(chosen)
+    if not groups:
         st.caption("No matching findings.")
-        return
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        column_config={"meaning": st.column_config.TextColumn(width="large")},
-        alt="Findings with severity, place and meaning",
-    )
-    whole = st.expander("Full text", key="doctor_whole", type="compact", on_change="rerun")
-    if whole.open:
-        with whole:
-            st.code(literal(sentences(chosen[:_MOST_SENTENCES])), language=None, wrap_lines=True)
-            if len(chosen) > _MOST_SENTENCES:
-                st.caption(f"and {len(chosen) - _MOST_SENTENCES} more in the table")
+    for number, group in enumerate(groups[:_MOST_GROUPS]):
+        with st.container(border=True, gap="xsmall", key=f"doctor_finding_{number}"):
+            _badge(group[0].severity, sum(each.count for each in group))
+            st.text(literal(f"{group[0].meaning} {remedy(group[0])}".strip()))
+            is_long = len(group) > _FEW_PLACES
+            st.code(
+                literal(places(group)),
+                language=None,
+                wrap_lines=True,
+                height=_PLACES_HEIGHT if is_long else "content",
+            )
+    if len(groups) > _MOST_GROUPS:
+        st.caption(f"and {len(groups) - _MOST_GROUPS} more. Search to find them")

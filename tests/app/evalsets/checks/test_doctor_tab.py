@@ -1,4 +1,4 @@
-"""The doctor's tab: findings as a table, mends and migrations that are shown before they are done, and copies that are kept."""
+"""The doctor's tab: findings in full, mends and migrations that are shown before they are done, and copies that are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.evalsets.checks import doctor_jobs
-from app.evalsets.checks.doctor_jobs import EXAMPLE, MigrationLineError, migration_from
+from app.evalsets.checks.doctor_jobs import EXAMPLE, MigrationLineError, alike, migration_from, places, remedy
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.live.background_jobs import Job
@@ -42,9 +42,11 @@ def settled(tab: Any) -> SetTab:
 
 
 def findings(tab: SetTab) -> list[str]:
-    """What each finding means."""
-    tables = [each.value for each in tab.app.dataframe if "meaning" in each.value]
-    return [str(meaning) for table in tables for meaning in table["meaning"]]
+    """What each finding means, and what to do about it."""
+    cards = [tab.block(key) for key in tab.keys("doctor_finding_")]
+    shown = [str(text.value) for each in cards for text in each.get("text")]
+    assert len(shown) == len(set(shown))
+    return shown
 
 
 def flaws(tab: SetTab) -> list[str]:
@@ -161,12 +163,20 @@ def test_findings_are_found_by_severity_and_word_and_shown_literally(eval_set: P
     assert 0 < len(findings(tab)) <= len(found)
 
 
-def test_the_table_counts_places_as_the_badges_do() -> None:
-    """A finding that stands for several places says so first: a cell of the table cuts off the end."""
-    one = Finding(code="x", severity="warning", file=Path("a.json"), meaning="No turn.")
-    many = one.model_copy(update={"count": 2})
-    rows = doctor_jobs.finding_rows([one, many])
-    assert [row["meaning"] for row in rows] == ["No turn.", "2 places: No turn."]
+def test_each_finding_is_whole_and_those_that_say_the_same_are_one(eval_set: Path) -> None:
+    """What to do is no cell of a table that is cut off; all places of 150 cases are there, and as many as the badge counts."""
+    document = json.loads(eval_set.read_text())
+    document["eval_cases"] += [{"eval_id": f"case {number}", "conversation": []} for number in range(150)]
+    eval_set.write_text(json.dumps(document))
+    tab = opened(eval_set)
+    found = tab.workspace.jobs[doctor_jobs.EXAMINED].result
+    assert found is not None
+    assert set(findings(tab)) == {f"{each.meaning} {remedy(each)}".strip() for each in found.findings}
+    assert len(findings(tab)) < 10
+    one = Finding(code="x", severity="warning", file=Path("a.json"), eval_id="b", meaning="No turn.")
+    many = one.model_copy(update={"count": 51, "place": "c"})
+    (group,) = alike([one, many])
+    assert places(group).splitlines() == ["b: a.json", "b: a.json c: and 50 more places"]
 
 
 def test_migrations_are_read_from_lines() -> None:
