@@ -16,7 +16,7 @@ from app.forms.typed_paths import typed_path, upload_name
 from app.live.agent_catalogue import known_agents
 from app.live.background_jobs import Job, JobProgress, Report
 from evalset.editing.case_edits import InsertCase
-from evalset.editing.set_saving import recorded_of_now
+from evalset.editing.set_saving import recorded_of_now, text_of_set
 from evalset.editing.set_work import NO_NOTE
 from evalset.editing.sidecars import (
     NO_REVIEW,
@@ -28,9 +28,11 @@ from evalset.editing.sidecars import (
     review_of_copy,
     reviews_text,
 )
-from evalset.files.eval_names import importable_kind, unique_eval_id
+from evalset.eval_config.config_edits import NAME as CRITERIA
+from evalset.files.eval_names import importable_kind, reviews_path, unique_eval_id
+from evalset.recorded.recording_files import environment_text, sidecar_of
 from simulator.agents import AgentEntry
-from simulator.base.documents import open_file
+from simulator.base.documents import open_file, read_file
 from simulator.base.frozen_value import Value
 
 if TYPE_CHECKING:
@@ -277,15 +279,35 @@ def insertions(looked: Looked, chosen: Sequence[str], work: SetWork) -> tuple[In
     return tuple(found)
 
 
-def _known(cases: Sequence[EvalCase], held: Iterable[EditedCase]) -> RecordedEnvironment:
-    """Return what is recorded and noted of some cases."""
+def _known(held: Mapping[str, EditedCase]) -> RecordedEnvironment:
+    """Return what is recorded and noted of cases, by their eval ids."""
     from evalset.recorded.recording import RecordedEnvironment  # noqa: PLC0415 - as above
 
-    pairs = [(case.eval_id, each) for case, each in zip(cases, held, strict=True)]
     return RecordedEnvironment(
-        cases={eval_id: each.recorded for eval_id, each in pairs if each.recorded},
-        notes={eval_id: each.note for eval_id, each in pairs if each.note != NO_NOTE},
+        cases={eval_id: each.recorded for eval_id, each in held.items() if each.recorded},
+        notes={eval_id: each.note for eval_id, each in held.items() if each.note != NO_NOTE},
     )
+
+
+def beside_set(path: Path) -> list[Path]:
+    """Return the files next to a set that a replay elsewhere takes with it; none where no recording is there."""
+    files = (sidecar_of(path), reviews_path(path), path.with_name(CRITERIA))
+    return [each for each in files if each.is_file()] if files[0].is_file() else []
+
+
+def whole_set(work: SetWork) -> Exported:
+    """Return a set as a save would write it, with the files next to it."""
+    from evalset.exporting.export_forms import Exported, ExportedFile  # noqa: PLC0415 - as above
+
+    path, names = work.opened.path, case_names(work)
+    texts = {path: text_of_set(work).decode()}
+    texts |= {each: read_file(each).decode() for each in beside_set(path)}
+    if work.is_changed:
+        held = {names[key]: each for key, each in _held(work, work.state.order).items()}
+        texts[sidecar_of(path)] = environment_text(_known(held))
+        if reviews := {eval_id: each.review for eval_id, each in held.items() if each.review != NO_REVIEW}:
+            texts[reviews_path(path)] = reviews_text(reviews).decode()
+    return Exported(tuple(ExportedFile(each.name, text) for each, text in texts.items()))
 
 
 def _held(work: SetWork, keys: Sequence[str]) -> dict[str, EditedCase]:
@@ -329,7 +351,8 @@ def prepared(
         cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
         if len(cases) < len(held):
             raise ValueError("The export was stopped.")
-        known = _known(cases, held.values())
+        ids = (case.eval_id for case in cases)
+        known = _known(dict(zip(ids, held.values(), strict=True)))
         reviews, root = _reviews(cases, held.values()), _root_agent(entries, work.opened.path, cases)
         named = {"name": name, "agents_dir": agents_dir, "reviews": reviews}
         return export_cases(cases, form, environments=known, root_agent=root, metrics=metrics, **named)

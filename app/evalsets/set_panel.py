@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from app.evalsets.cases.case_forms import OpenPart, unapplied
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.conflict_panel import conflict_page, difference_words, shown_differences
+from app.evalsets.exchange_jobs import beside_set, whole_set
 from app.evalsets.set_context import (
     AskToSave,
     CloseSet,
@@ -199,17 +201,7 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
         if work.is_changed and not saving:
             shows = st.button("Changes", key="set_changes", icon=":material/difference:", type="tertiary")
             asked = AskToSave() if shows else asked
-        st.download_button(
-            "Download",
-            data=lambda: text_of_set(work),
-            file_name=scene.path.name,
-            mime="application/json",
-            key="set_download",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-            help="The eval set alone. **Import & export** also writes its recording and reviews.",
-        )
+        _downloads(work)
         if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
             asked = CloseSet()
         if st.button(
@@ -228,6 +220,35 @@ def _loses(scene: SetContext) -> bool:
     """Return whether a save deletes a case, or leaves out what was typed into a form."""
     is_typed = any(part for _, part in unapplied(scene.drafts, scene.work))
     return is_typed or any(each.kind == "removed" for each in changes(scene.work).cases)
+
+
+def _downloads(work: SetWork) -> None:
+    """Draw the way to take the set along: with its recording where there is one, or alone."""
+    path, icon = work.opened.path, ":material/download:"
+    beside = [] if work.beside.trouble or work.reviews.trouble else beside_set(path)
+    with st.popover("Download", key="set_downloads", icon=icon, type="tertiary") if beside else nullcontext():
+        if beside:
+            st.download_button(
+                "Download with recording",
+                data=lambda: whole_set(work).content,
+                file_name=f"{path.name.partition('.')[0]}.zip",
+                mime="application/zip",
+                key="set_download_whole",
+                icon=":material/folder_zip:",
+                on_click="ignore",
+                help=f"{path.name}, {', '.join(each.name for each in beside)}",
+            )
+        st.download_button(
+            "Download set alone" if beside else "Download",
+            data=lambda: text_of_set(work),
+            file_name=path.name,
+            mime="application/json",
+            key="set_download",
+            icon=icon,
+            type="tertiary",
+            on_click="ignore",
+            help="Without its recording, another machine cannot replay it" if beside else None,
+        )
 
 
 def _steps(work: SetWork) -> SetCommand | None:

@@ -114,6 +114,7 @@ def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: 
     # Over the end of the table, which shows buttons of its own then.
     studio.like("cases_table_").get_by_test_id("stDataFrameResizable").hover()
     assert _downloaded(studio, "cases_csv", tmp_path).startswith("eval_id,query,")
+    studio.press(studio.keyed("set_downloads").get_by_role("button").first)
     assert json.loads(_downloaded(studio, "set_download", tmp_path))["eval_cases"]
     studio.press(studio.button("new_session"))
     studio.pick_agent("order_desk").start("Where is order A-1002?")

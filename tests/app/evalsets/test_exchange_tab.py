@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, imported_beside, looked_into
+from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, Upload, imported_beside, looked_into, whole_set
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.workspace import workspaces
 from app.server.owners import LOCAL
@@ -206,6 +206,33 @@ def test_reviews_go_along_with_a_set_and_come_with_an_upload(path: Path, tmp_pat
     assert "orders.review.json: " in looked_at(tab, path, archive).literal
     with pytest.raises(ValueError, match=r"orders\.review\.json"):
         imported_beside(archive)
+
+
+def test_the_download_of_a_set_replays_elsewhere(path: Path, tmp_path: Path) -> None:
+    """It has what is next to it, byte for byte, and edits that are not saved as a save would write them. The set alone is the second choice."""
+    (path.parent / "test_config.json").write_text('{"criteria": {}}')
+    files = ("orders.evalset.json", "orders.environment.json", "test_config.json")
+    tab = Tab(page="sets", set=str(path))
+    assert tab.has("set_download")
+    work = edited_sets().of(LOCAL, path).work
+    buttons: Any = tab.app.get("download_button")
+    help_of = {each.label: each.help for each in buttons}
+    assert help_of["Download with recording"] == ", ".join(files)
+    assert [(each.path, each.text) for each in whole_set(work).files] == [
+        (name, (path.parent / name).read_text()) for name in files
+    ]
+    work.apply(NoteCase(case="two", text="slow", tags=()))
+    work.apply(ReviewCase(case="one", review=CaseReview(status="approved", reviewer="Ann")))
+    archive = tmp_path / whole_set(work).name
+    archive.write_bytes(whole_set(work).content)
+    there = imported_beside(archive).path
+    then = SetWork(open_set(there), open_beside(there))
+    assert (then.note("two").text, then.review("one").reviewer) == ("slow", "Ann")
+    assert then.beside.case("one") == work.beside.case("one")
+    for each in (*path.parent.glob("*.environment.json"), path.parent / "test_config.json"):
+        each.unlink()
+    alone: Any = Tab(page="sets", set=str(path)).app.get("download_button")
+    assert next(each.label for each in alone) == "Download"
 
 
 def archive_of(path: Path, files: dict[str, str]) -> None:
