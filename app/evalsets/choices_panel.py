@@ -46,7 +46,7 @@ def keep_button(
     Args:
         workspace: The set's workspace.
         name: The name of the note.
-        ended_at: When the run ended: it is kept once.
+        ended_at: When the run ended: it is kept once, whatever is done about its results.
         run: Gives what is kept.
         by_adk: ADK has kept it where the tab of the kept runs looks.
     """
@@ -54,7 +54,7 @@ def keep_button(
         "Keep run",
         key=key_of(workspace, f"{name}_keep"),
         icon=":material/bookmark_add:",
-        disabled=by_adk or workspace.notes.get(f"{name}_kept") == str(ended_at),
+        disabled=by_adk or workspace.notes.get(f"kept_{name}") == str(ended_at),
         help="ADK keeps this run with the agent. The tab Kept runs compares it"
         if by_adk
         else "Keeps the results next to the set. The tab Kept runs compares them",
@@ -67,7 +67,7 @@ def keep_button(
             workspace.notes[name] = str(error)
         else:
             workspace.notes[f"{name}_done"] = "The run is kept. The tab Kept runs compares it with others."
-            workspace.notes[f"{name}_kept"] = str(ended_at)
+            workspace.notes[f"kept_{name}"] = str(ended_at)
         st.rerun()
 
 

@@ -218,13 +218,13 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     """
     path = eval_set(('"order": "A"', '"order": "Z"'))
     before, tab = path.read_bytes(), opened(path)
-    (case,) = [each for each in verified(tab, path).cases if each.status == "failed"]
-    divergence = case.divergence
+    (divergence,) = [each.divergence for each in verified(tab, path).cases if each.status == "failed"]
     assert divergence is not None
     assert table(tab)["one"][1].startswith("turn 1, step 2: ")
     rows_choose(tab)
     assert all(f'check({{\n  "order": "{each}"\n}})' in tab.literal for each in "ZA")
     assert divergence.sentence in tab.literal
+    tab.click(tab.key("verify_keep"))
     shown = opened(path)
     shown.click(shown.key("verify_open"))
     assert f"Turn 1, step 2: {divergence.sentence}" in shown.literal
@@ -242,6 +242,7 @@ def test_the_first_divergence_stands_side_by_side_and_is_mended(eval_set: Change
     work.undo()
     settled(tab.run().click(tab.key(f"divergence_{divergence.action}")), path)
     assert ("not saved" in tab.words, path.read_bytes()) == (True, before)
+    assert tab.app.button(key=tab.key("verify_keep")).disabled
     tab.click("set_save")
     (said,) = [each.value for each in tab.block("divergence").get("success")]
     assert ("not saved" in said, "Verify again" in said) == (False, True)
