@@ -94,6 +94,7 @@ def _line(line: SetLine, *, is_unsaved: bool) -> SetCommand | None:
                 st.badge(safe_label(line.agent, 32), icon=":material/smart_toy:", color="gray")
             st.caption(f"{_size(line.size)} \u00b7 {_day(line.modified)}", width="content")
             removed = line.is_upload and _removed(key)
+            opened = st.button("Open", key=f"row_open_{key}", icon=":material/folder_open:") or opened
         st.text(literal(line.path), wrap=False)
     if removed:
         return RemoveUpload(path=line.path)
