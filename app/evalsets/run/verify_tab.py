@@ -247,6 +247,10 @@ def _criteria(workspace: Workspace, match: str) -> Criteria:
             "responses": ("Tool responses in the set", True),
             "tolerances": ("Apply tolerances", True),
         }
+        st.caption(
+            "What may differ in a case is under **Tolerances of this case**, below its result. With several runs, **Suggest from runs** "
+            "there proposes it."
+        )
         said: dict[str, bool] = {}
         for name, (label, usual) in flags.items():
             said[name] = st.checkbox(label, key=option_key(workspace, f"verify_{name}", usual))
@@ -563,7 +567,13 @@ def _diverged(
 
 
 def _tolerances(workspace: Workspace, case: CaseResult) -> None:
-    with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
+    passed = sum(run.passed for run in case.runs)
+    is_flaky = 0 < passed < len(case.runs)
+    if is_flaky:
+        st.caption(
+            f"Only {passed} of {len(case.runs)} runs passed. **Suggest from runs** below proposes what may differ between them."
+        )
+    with st.expander("Tolerances of this case", is_flaky, key="verify_tolerances", type="compact"):
         tolerance_editor(workspace, case)
 
 

@@ -304,9 +304,17 @@ def test_an_argument_that_the_golden_lacks_gets_no_tolerance(eval_set: Changed) 
     case = CaseResult(eval_id="one", status="failed", golden=golden, runs=tuple(runs))
     bench_of(path).jobs[VERIFIED] = did(verification(path).model_copy(update={"cases": (case,), "runs": 2}))
     tab = opened(path)
+    assert "Suggest from runs" in tab.words  # where a person looks at what is compared
     tab.click(tab.key("propose-tolerances"))
     assert [tab.app.text_input(key=key).value for key in tab.keys("path-")] == ["order"]
     assert "check.request_id" in tab.literal
+    assert not any(each.proto.expanded for each in tab.app.expander if each.label.startswith("Tolerances"))
+    steady = runs[0].model_copy(update={"passed": True})
+    flaky = case.model_copy(update={"runs": (steady, *runs[1:])})
+    bench_of(path).jobs[VERIFIED] = did(verification(path).model_copy(update={"cases": (flaky,), "runs": 2}))
+    tab = opened(path)
+    assert "Only 1 of 2 runs passed" in tab.words
+    assert any(each.proto.expanded for each in tab.app.expander if each.label.startswith("Tolerances"))
 
 
 CLOCK = """
