@@ -217,7 +217,7 @@ class Lines:
 
     def _use(self, slot: _Slot) -> None:
         slot.used += 1
-        if slot in self._now:
+        if slot in self._now and (slot.used == 1 or slot.most != float("inf")):
             behind = self._now[self._now.index(slot) + 1 :]
             slot.late = next((other.place for other in behind if other.used), slot.late)
 

@@ -276,7 +276,11 @@ def test_lines_are_told_apart_by_agent_call_and_kind() -> None:
 
 
 def test_what_is_left_over_is_named() -> None:
-    """Never used, not often enough, or after a line that stands behind it."""
+    """Never used, not often enough, or after a line that stands behind it: of one for any number of calls its first use counts."""
+    often = lines({"tool": "a", "times": "any", "returns": 1}, {"text": "Done."})
+    for request in (tool("a"), model(), tool("a")):
+        assert often.take([request]) is not None
+    assert often.leftovers() == ()
     begun = lines(
         {"tool": "a", "args": {"n": 1}, "returns": 1},
         {"text": "Done."},
