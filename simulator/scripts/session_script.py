@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Unsure
+from simulator.environment.environment_facts import RecordingGiven
+from simulator.environment.recordings.recorded_calls import ObservedCall
 from simulator.facts import (
     AgentRan,
     AgentSelected,
@@ -189,8 +192,37 @@ class _Writer:
         rules = {"rules": self._head["rules"]} if "rules" in self._head else {}
         head.pop("rules", None)
         several = len(self._agents) > 1
+        _leave_out_answered(self._turns)
         turns = [turn if several else _nameless(turn) for turn in self._turns]
         return Script(**head, **rules, turns=tuple(ScriptTurn(**turn) for turn in turns))
+
+
+def _leave_out_answered(turns: list[dict[str, Any]]) -> None:
+    """Leave out the recorded calls that lines answer: a session that plays a case has the whole recording, and would hold them twice."""
+    lines = [line for turn in turns for line in turn.get("moves", ()) if isinstance(line, ToolMove)]
+    answered = Counter(_called(line.tool, line.args) for line in lines if line.answer() is not None)
+
+    def left(entry: Entry | Change) -> Iterator[Entry | Change]:
+        given = entry.environment if isinstance(entry, EnvironmentChange) else None
+        if not isinstance(given, RecordingGiven) or not given.calls:
+            yield entry
+            return
+        calls: list[ObservedCall] = []
+        for call in given.calls:
+            called = _called(call.tool_name, call.arguments)
+            if not answered[called]:
+                calls.append(call)
+            answered[called] -= bool(answered[called])
+        if calls:
+            yield EnvironmentChange(environment=given.model_copy(update={"calls": tuple(calls)}))
+
+    for turn in turns:
+        for part in turn.keys() & {"before", "moves"}:
+            turn[part] = tuple(each for entry in turn[part] for each in left(entry))
+
+
+def _called(tool: str, arguments: JsonObject) -> str:
+    return f"{tool} {json.dumps(arguments, sort_keys=True)}"
 
 
 def _nameless(turn: dict[str, Any]) -> dict[str, Any]:

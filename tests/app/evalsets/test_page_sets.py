@@ -46,6 +46,7 @@ from evalset.recorded.recording_files import joined, put_cases, read_environment
 from simulator.environment.injection.rule_effects import DelayEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Failed, Returned, ToolAnswered
+from simulator.scripts import script_of, write_script
 from simulator.scripts.script_player import WENT_BACK
 from simulator.seats.answers import called
 from simulator.seats.requests import ModelRequest
@@ -777,6 +778,7 @@ def test_later_turns_follow_what_was_said_in_the_place_of_the_golden(
     assert live.script.wait(lambda progress: progress.is_over, 60)
     said = [message_text(turn.message) for turn in live.simulation.session.turns]
     assert said == ["Where is order A-1002?", "Thanks a lot.", "Bye."]
+    assert write_script(script_of(live.simulation.journal)).count("503") == 1  # said by its line alone
     assert not tab.run().has("play_rest")
     edited_sets().clear()
 
