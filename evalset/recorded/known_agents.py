@@ -98,7 +98,7 @@ class KnownAgent(NamedTuple):
 
     def digest(self, name: str) -> str | None:
         """Return the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
-        tool = self.tools.get(name)
+        tool = self.tools.get(name) or self.agent_tools.get(name)
         return tool.schema_digest if tool is not None else None
 
 

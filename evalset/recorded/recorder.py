@@ -40,7 +40,7 @@ from simulator.facts import (
     SessionOpened,
     ToolAnswered,
 )
-from simulator.runtime.knowledge.knowledge import ToolShapes
+from simulator.runtime.knowledge.knowledge import shapes_of_all
 from simulator.runtime.models.reachability import model_reachability
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import (
@@ -397,7 +397,7 @@ def record(
 
 def recorded_for(session: SimulationSession, facts: Iterable[Fact], agent: Any) -> RecordedCase:
     """Record a session with the schemas of its agent's tools. Arguments as for `record`."""
-    return recorded_case(session, facts, ToolShapes(agent).known({}, ()))
+    return recorded_case(session, facts, shapes_of_all(agent))
 
 
 def replay_lines_of(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import RecordingEdit
-from evalset.recorded.known_agents import gone_agent, gone_tool, known_agent, migration_of, misfit
+from evalset.recorded.known_agents import KnownAgent, gone_agent, gone_tool, known_agent, migration_of, misfit
 from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
 from evalset.recorded.tolerances import Tolerance, tolerated
@@ -16,7 +17,8 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_source import unset_variables
 from simulator.base.json_values import JsonObject
 from simulator.facts import Returned
-from simulator.runtime.knowledge.knowledge import ToolShapes
+from simulator.runtime.knowledge.knowledge import shapes_of_all
+from simulator.session.adk_event_fields import calls_in
 
 
 class Evidence(NamedTuple):
@@ -93,7 +95,7 @@ def evidence_of(
     changed = {**changed_tools(recorded, config.root_agent), **lacks}
     return Evidence(
         turns=turns,
-        tools=frozenset({*called, *rejected, *recorded.tools}),
+        tools=frozenset({*called, *rejected, *(recorded.tools.keys() - agent.agent_tools.keys())}),
         state=recorded.final_state,
         changed_tools=changed,
         tolerances=recorded.tolerances,
@@ -105,7 +107,7 @@ def evidence_of(
         declared=bool(recorded.tools) or not is_imported(recorded),
         same_tools=bool(recorded.tools) and not changed and not agent.brings_more,
         is_imported=is_imported(recorded),
-        migration=_migration(recorded, config.root_agent, gone),
+        migration=_migration(recorded, agent, gone),
         unset=unset_variables(config) if is_imported(recorded) else (),
     )
 
@@ -114,7 +116,7 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     """Return which tools are declared otherwise than when a case was recorded."""
     if not recorded.tools:
         return {}
-    now = ToolShapes(agent).known({}, ())
+    now = shapes_of_all(agent)
     changed: dict[str, str] = {}
     for name, tool in recorded.tools.items():
         if name not in now:
@@ -126,16 +128,19 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     return changed
 
 
-def _migration(recorded: RecordedCase, agent: Any, gone: Sequence[str]) -> str:
+def _migration(recorded: RecordedCase, agent: KnownAgent, gone: Sequence[str]) -> str:
     """Propose how the first call is migrated that does not fit the tools any more, or the name of an agent that is not there any more."""
     if gone:
         return f"--rename-agent {gone[0]}=NEW"
-    now = ToolShapes(agent).known({}, ())
-    new = [name for name in now if name not in recorded.tools]
-    for call in (call for turn in recorded.turns for call in turn.calls if call.tool in recorded.tools):
-        then, shape = recorded.tools[call.tool].schema_digest, now.get(call.tool)
-        if misfit(call.tool, call.arguments, then, shape):
-            return migration_of(call.tool, call.arguments, shape, new)
+    now = {**agent.agent_tools, **agent.tools}
+    new = [name for name in agent.tools if name not in recorded.tools]
+    answered = ((call.tool, call.arguments) for turn in recorded.turns for call in turn.calls)
+    made = (call for turn in recorded.turns for model in turn.models for call in calls_in(model.responses))
+    asked = chain(answered, ((str(call.get("name")), call.get("args") or {}) for call in made))
+    for name, arguments in ((name, arguments) for name, arguments in asked if name in recorded.tools):
+        then, shape = recorded.tools[name].schema_digest, now.get(name)
+        if misfit(name, arguments, then, shape):
+            return migration_of(name, arguments, shape, new)
     return ""
 
 
@@ -178,7 +183,7 @@ def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:
 
 def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
     """Name the tools that were declared when a case was recorded, answered in it, and are not declared any more."""
-    now = ToolShapes(agent).known({}, ())
+    now = shapes_of_all(agent)
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     return tuple(name for name in recorded.tools if name in called and name not in now)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.blanks import Unsure
 from simulator.environment.environment_facts import RecordingGiven
-from simulator.environment.recordings.recorded_calls import ObservedCall
+from simulator.environment.recordings import ObservedCall
 from simulator.facts import (
     AgentRan,
     AgentSelected,

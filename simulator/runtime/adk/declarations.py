@@ -138,9 +138,10 @@ def dropped_places(tool: BaseTool) -> tuple[str, ...]:
     """
     if isinstance(tool, ToldPlaces):
         return tool.dropped_places
-    if type(tool) is AgentTool and _drops_fields(kind := _taken_by(tool.agent)):
-        fields = kind.model_fields.items()
-        return ("$", *(f"$.{name}" for name, field in fields if _drops_fields(field.annotation)))
+    if type(tool) is AgentTool and (kind := _taken_by(tool.agent)) is not None:
+        fields = kind.model_fields.items() if (drops := _drops_fields(kind)) else ()
+        inner = (f"$.{name}" for name, field in fields if _drops_fields(field.annotation))
+        return ("$", *inner) if drops else ()
     if not isinstance(tool, FunctionTool) or type(tool) not in (FunctionTool, LongRunningFunctionTool):
         return (UNKNOWN_PLACE,)
     try:

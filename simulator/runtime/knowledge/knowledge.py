@@ -138,6 +138,15 @@ def shapes_of_agents(root: Any) -> dict[str, ToolShape]:
     return {shape.name: shape for shape in shapes if shape is not None}
 
 
+def shapes_of_all(root: Any) -> dict[str, ToolShape]:
+    """Return how the tools of an agent are declared, by name, those that run agents among them.
+
+    Args:
+        root: The root agent or workflow.
+    """
+    return {**shapes_of_agents(root), **ToolShapes(root).known({}, ())}
+
+
 def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:
     if id(node) in seen:
         return
@@ -159,8 +168,10 @@ def shape_of(tool: BaseTool) -> ToolShape | None:
 
 
 def described(tool: BaseTool) -> ToolShape | None:
-    """Describe a tool, also one that runs an agent; nothing for one that cannot be described."""
+    """Describe a tool, also one that runs an agent, whose answer is the agent's own; nothing for one that cannot be described."""
     found = _declared(tool)
+    if found is not None and runs_agents(tool):
+        found = found.model_copy(update={"response": None})
     return None if found is None else shape_as_declared(found, tool.name)
 
 

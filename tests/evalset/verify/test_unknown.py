@@ -1118,35 +1118,50 @@ class Topic(BaseModel):
 
 one = LlmAgent(name="one", model="gemini-2.5-flash", instruction="Know.", input_schema=Topic)
 expert = SequentialAgent(name="expert", description="Knows.", sub_agents=[one])
-root_agent = LlmAgent(name="desk", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(expert)])
+mid = LlmAgent(name="mid", model="gemini-2.5-flash", instruction="Ask.", tools=[AgentTool(expert)])
 """
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("tool", "change", "words"),
     [
-        (("depth: int = 1", "level: int = 1"), "'depth' is unknown"),
-        (("why: str", "reason: str"), "$.notes[0]: 'why' is unknown"),
-        (("depth: int = 1", "model_config = {'extra': 'allow'}"), ""),
-        (("depth: int = 1", "level: int = Field(1, validation_alias=AliasChoices('level', 'depth'))"), ""),
+        ("AgentTool(expert)", ("depth: int = 1", "level: int = 1"), "'depth' is unknown"),
+        ("AgentTool(expert, skip_summarization=True)", ("    depth: int = 1\n", ""), "'depth' is unknown"),
+        ("AgentTool(mid)", ("why: str", "reason: str"), "$.notes[0]: 'why' is unknown"),
+        ("AgentTool(mid)", ("input_schema=Topic", "input_schema=Topic, output_schema=Topic"), ""),
+        ("AgentTool(expert)", ("depth: int = 1", "depth: int = 1\n    more: str = ''"), ""),
+        ("AgentTool(expert)", ("depth: int = 1", "model_config = {'extra': 'allow'}"), ""),
+        ("AgentTool(expert)", ("depth: int = 1", "level: int = Field(1, validation_alias=AliasChoices('level', 'depth'))"), ""),
     ],
-    ids=["renamed", "nested", "keeps more", "alias"],
-)
+    ids=["renamed", "dropped", "nested", "output", "one more", "keeps more", "alias"],
+)  # fmt: skip
 def test_what_an_agent_used_as_a_tool_would_not_be_told_is_named(
-    tmp_path: Path, ends: Ends, change: tuple[str, str], words: str
+    tmp_path: Path, verifies: Ends, ends: Ends, *, tool: str, change: tuple[str, str], words: str
 ) -> None:
-    """Where the call is made and by the doctor; the recording does not contain how the agent was declared then, so it may have been so."""
+    """Where the call is made, by the doctor and by a replay, which does not accept it any more; an older recording does not contain how the agent was declared, so it may have been so."""
+    source = f"{TOPICS}root_agent = LlmAgent(name='desk', model='gemini-2.5-flash', instruction='Ask.', tools=[{tool}])\n"
     asked = {"name": "expert", "args": {"depth": 2, "notes": [{"text": "tea", "why": "cold"}]}}
-    turn = {"say": "Go.", "moves": [{"calls": [asked]}, {"text": "Known."}, {"text": "Done."}]}
-    assert change[0] in TOPICS
-    now = agent(tmp_path / "now", TOPICS.replace(*change))
-    written = played(agent(tmp_path / "agents", TOPICS), turn)
-    found = ends(0, "doctor", written, "--agents-dir", now.parent).out
+    inner = [{"calls": [asked]}, {"text": '{"depth": 2}'}]
+    if "mid" in tool:
+        inner = [{"calls": [{"name": "mid", "args": {"request": "Go."}}]}, *inner, {"text": "Known."}]
+    turn = {"say": "Go.", "moves": inner if "skip" in tool else [*inner, {"text": "Done."}]}
+    assert change[0] in source
+    now = agent(tmp_path / "now", source.replace(*change))
+    written = played(agent(tmp_path / "agents", source), turn)
+    verifies(0, written, tmp_path / "agents")
+    verdict = verifies(1 if words else 0, written, now.parent).out
+    found = ends(1 if words and "mid" not in tool else 0, "doctor", written, "--agents-dir", now.parent).out
     script, out = tmp_path / "script.json", tmp_path / "again.evalset.json"
     told = ends(0, "run", now, "--script", script, "--out", out).err
-    for said in (found, told):
+    for said in (verdict, told, *([] if "mid" in tool else [found])):
         assert words in said
         assert ("value would be dropped" in said) is bool(words)
+    assert ("The agent's tools changed" in verdict) is bool(words)
+    beside = written.with_name("set.environment.json")
+    older = json.loads(beside.read_text())
+    older["cases"]["one"]["tools"] = {}
+    beside.write_text(json.dumps(older))
+    verifies(0, written, now.parent)
 
 
 ASK = """from pydantic import BaseModel
