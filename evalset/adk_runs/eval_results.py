@@ -14,11 +14,13 @@ from xml.etree import ElementTree as ET
 
 from pydantic import Field
 
+from evalset.recorded.recording import unknown_words
 from simulator.base.adk_names import snake
 from simulator.base.frozen_value import Value
 from simulator.base.json_text import read_json
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import InputError
+from simulator.runtime.adk.outside_work import unlisted_words
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
 
@@ -105,11 +107,12 @@ class AdkCaseResult(Value):
 
 
 class RunResults(Value):
-    """A results file: the set, when it was evaluated in seconds since the epoch, and the cases."""
+    """A results file: the set, when it was evaluated in seconds since the epoch, and the cases. `unlisted` says which tool sets could not be listed, where the output tells."""
 
     eval_set_id: str = ""
     created: float = 0.0
     cases: tuple[AdkCaseResult, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -246,6 +249,9 @@ _METRIC_FAILED = re.compile(
 )
 
 
+_UNLISTED = re.compile(unlisted_words("(?:.*?)", "(?:.*)"))
+
+
 def with_problems(results: RunResults, output: str) -> RunResults:
     """Add why a case or a metric has no outcome: ADK writes that to its output alone, and not into the results."""
     failed = dict(_CASE_FAILED.findall(output))
@@ -261,7 +267,8 @@ def with_problems(results: RunResults, output: str) -> RunResults:
         why = "" if case.turns else failed.get(case.eval_id, "")
         return case.model_copy(update={"metrics": measured, "problem": why})
 
-    return results.model_copy(update={"cases": tuple(map(told, results.cases))})
+    unlisted = tuple(dict.fromkeys(_UNLISTED.findall(output)))
+    return results.model_copy(update={"cases": tuple(map(told, results.cases)), "unlisted": unlisted})
 
 
 HISTORY = Path(".adk", "eval_history")
@@ -309,7 +316,7 @@ def report(results: RunResults) -> str:
     for case in results.cases:
         if told := list(reasons(case)):
             lines += [f"{case.eval_id}:", *(f"    {line}" for line in told)]
-    lines.append(f"{results.passed} of {len(results.cases)} passed")
+    lines += [*unknown_words(results.unlisted), f"{results.passed} of {len(results.cases)} passed"]
     return "\n".join(lines) + "\n"
 
 

@@ -416,7 +416,9 @@ class HermeticEnvironment(BasePlugin):
 
     def _stand_ins(self, unlisted: str, context: Any) -> list[BaseTool] | None:
         """Return the tools that a case was recorded with and that nobody declares now; None where a real model had to know their declarations."""
-        self.unlisted[unlisted] = None
+        if unlisted not in self.unlisted:
+            self.unlisted[unlisted] = None
+            _LOG.warning("%s", unlisted)
         if self._models == "real" or context is None:
             return None
         invocation = invocation_of(context)

@@ -557,7 +557,7 @@ def _seat_toolset(toolset: BaseToolset) -> None:
             tools = await real(readonly_context)
         except Exception as error:
             if turn := CURRENT_TURN.get():
-                turn.note_problem(unlisted_words(toolset, error))
+                turn.note_problem(unlisted_words(type(toolset).__name__, error_words(error)))
             raise
         for tool in tools:
             seat_tool(tool)

@@ -245,7 +245,11 @@ def listed(get_tools: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
                 return await _in_time(get_tools(self, *args, **given))
             except Exception as error:  # ADK only logs it, and goes on without these tools
                 context = next(iter((*args, *given.values())), None)
-                if stand_ins is None or (found := stand_ins(unlisted_words(self, error), context)) is None:
+                if (
+                    stand_ins is None
+                    or (found := stand_ins(unlisted_words(type(self).__name__, error_words(error)), context))
+                    is None
+                ):
                     raise
                 return found
 
@@ -262,6 +266,6 @@ async def _in_time(listing: Awaitable[Any]) -> Any:
         raise TimeoutError(f"it took longer than {LISTING_SECONDS:g} s") from error
 
 
-def unlisted_words(tool_set: Any, error: Exception) -> str:
+def unlisted_words(tool_set: str, error: str) -> str:
     """Say that a tool set could not say which tools it has, and why."""
-    return f"the tools of {type(tool_set).__name__} could not be listed: {error_words(error)}"
+    return f"the tools of {tool_set} could not be listed: {error}"

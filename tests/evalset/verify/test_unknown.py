@@ -368,9 +368,9 @@ root_agent = LlmAgent(name="keeper", model="gemini-2.5-flash", instruction="Note
 
 
 def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
-    tmp_path: Path, verifies: Ends, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, verifies: Ends, ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be listed, or not in time, is said. A model that is really asked has to know what is declared: then the case could not run."""
+    """What cannot be listed, or not in time, is said, by `golden-trace eval` too. A model that is really asked has to know what is declared: then the case could not run."""
     folder = agent(tmp_path / "agents", SERVED)
     server = folder / "server"
     server.touch()
@@ -380,7 +380,10 @@ def test_the_tools_of_a_set_that_cannot_be_listed_answer_as_recorded(
     assert verified(written, tmp_path / "agents") == 0
     server.unlink()
     told = verifies(0, written, tmp_path / "agents").out
-    assert "not compared: the tools of Served could not be listed: ConnectionError: no server" in told
+    unlisted = "unknown, so not compared: the tools of Served could not be listed: ConnectionError: no server"
+    assert unlisted in told
+    evaluated = ends(0, "eval", folder, written, "--models", "recorded").out
+    assert evaluated.splitlines().count(unlisted) == 1
     agent(tmp_path / "speaking", SERVED.replace('"gemini-2.5-flash"', 'Speaks(model="own")'))
     told = verifies(2, written, tmp_path / "speaking", "--models", "real").out
     assert "the tools of Served could not be listed: " in told
