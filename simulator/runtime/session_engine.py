@@ -158,7 +158,7 @@ class Engine:
         self._events: dict[int, list[Event]] = {}
         self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
-        self.last_model_call: ModelCall | None = None
+        self._last_model_call: ModelCall | None = None
         self._came_back_to = self._place() if journal.head != len(journal) - 1 else None
         self.user.came_back_to = self._came_back_to
         install(config.root_agent)
@@ -193,7 +193,7 @@ class Engine:
 
     def tool_shapes(self) -> Mapping[str, ToolShape]:
         """Return the tools that the agent is known to have, by name."""
-        shown = self.last_model_call
+        shown = self.last_model_call()
         # A call that was confirmed before the process began comes without a model that was shown its tool.
         tools = shown.request.tools_dict if shown else self._tools_of_calls()
         return self.tools.known(tools, self.journal.fold.environment.declared)
@@ -402,6 +402,7 @@ class Engine:
                 self.problem(
                     f"state {name!r} has a value that JSON cannot represent; it was converted to JSON"
                 )
+        self._last_model_call = run.last_model_call
         self.run = self.answering = None
         self.journal.append(
             TurnEnded.known(
@@ -416,6 +417,12 @@ class Engine:
             )
         )
         self.changed()
+
+    def last_model_call(self) -> ModelCall | None:
+        """Return the last call of a model in this activation."""
+        return (
+            self._last_model_call if self.run is None else self.run.last_model_call or self._last_model_call
+        )
 
     # ------------------------------------------------------------ waiting and stopping
 

@@ -77,7 +77,7 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
 
 def last_model_request(engine: Engine) -> ModelRequest | None:
     """Return what a model was last shown."""
-    call = engine.last_model_call
+    call = engine.last_model_call()
     return None if call is None else model_request(call, key="", turn=-1)
 
 
@@ -214,7 +214,7 @@ class KnowledgeSnapshot:
 
 def late_result(engine: Engine, call_id: str) -> ToolRequest | None:
     """Describe the late result of a call that was left open, with a draft of it; what the tool gave for the time being says nothing of that."""
-    seen = engine.last_model_call
+    seen = engine.last_model_call()
     call = next((one for one in engine.journal.fold.session().open_calls if one.call_id == call_id), None)
     tools = {} if seen is None else {one.name: one for one in declared_tools(seen.request)}
     if call is None or call.tool_name not in tools:

@@ -86,14 +86,12 @@ class SessionPort(Protocol):
         journal: Its facts.
         run: The turn in progress.
         append: Appends a fact to the journal and returns its number.
-        last_model_call: The last call of a model, as the turn notes it.
     """
 
     seed: str
     journal: Journal
     run: TurnRun | None
     append: Callable[[Fact], int]
-    last_model_call: ModelCall | None
 
     def brought(self, tool_name: str) -> str:
         """Return the digest of the declaration of a tool that only a tool set brings; empty for the agent's own."""
@@ -217,6 +215,7 @@ class TurnRun:
         self.declared: tuple[BaseTool, ...] = ()
         self.refused: list[UnchosenToolError] = []
         self.caught_up = asyncio.Event()
+        self.last_model_call: ModelCall | None = None
         self.replay = TurnReplay(self, recorded, as_then=as_then)
         self._thread_answers: list[Any] = []
         self._ordinals: collections.Counter[str] = collections.Counter()
@@ -256,7 +255,7 @@ class TurnRun:
 
     async def ask_model(self, call: ModelCall) -> list[LlmResponse]:
         """Ask the agent's seat for its turn; return its responses or raise its error."""
-        self.session.last_model_call = call
+        self.last_model_call = call
         base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
         if isinstance(call.request.contents, Later):
             self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
