@@ -298,9 +298,6 @@ def written_before(journal: Journal, key: str) -> ModelAnswered | None:
     return None
 
 
-# ---------------------------------------------------------------- the answer that ended a turn
-
-
 class FailedStep(Value):
     """The answer that ended a turn.
 

@@ -12,14 +12,14 @@ from functools import cache, partial
 from pathlib import Path
 from threading import RLock
 from time import monotonic
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_fingerprint import loaded_fingerprint
 from simulator.agents.agent_folder import IMPORTS, AgentFolder, listed_as
 from simulator.agents.agent_settings import DEMOS, DEMOS_DIR, AgentSettings, demo_agent
 from simulator.agents.agent_source import source_digest
-from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.configs_file import ConfigsFile, Load
 from simulator.agents.load_advice import advice
 from simulator.agents.load_failure import AgentLoadError, failure_words
 from simulator.base.validation_words import near
@@ -64,55 +64,6 @@ class AgentEntry:
         return "unread" if self.config is None else "ready"
 
 
-class Load(Protocol):
-    """Loads one agent; `anew` where its files are read again."""
-
-    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
-        """Return what a simulation needs."""
-        ...
-
-    def stop(self) -> None:
-        """Give a load up that is under way, where a process of its own does it."""
-        ...
-
-
-class Listed(NamedTuple):
-    """An agent that a file of configs lists: its name, and where it comes from in words."""
-
-    name: str
-    origin: str
-
-
-class AgentsFile(Protocol):
-    """A file or module that lists configs. It has to be run to know which, once."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it can be listed without waiting for a process."""
-        ...
-
-    @property
-    def failed(self) -> bool:
-        """Whether it was run and gave no configs."""
-        ...
-
-    def listed(self) -> tuple[Listed, ...]:
-        """Run it, and say what it lists.
-
-        Raises:
-            Exception: Whatever its own code raises.
-        """
-        ...
-
-    def load(self, place: int) -> Load:
-        """Return what loads the agent at a place in the list."""
-        ...
-
-    def stop(self) -> None:
-        """Give the run of the file up, where a process of its own does it."""
-        ...
-
-
 class Elsewhere(Protocol):
     """Loads agents in processes of their own; each gives None for what this process loads."""
 
@@ -120,7 +71,7 @@ class Elsewhere(Protocol):
         """Return what loads an agent of a folder."""
         ...
 
-    def of_file(self, file: str) -> AgentsFile | None:
+    def of_file(self, file: str) -> ConfigsFile | None:
         """Return what lists and loads the agents of a file or module."""
         ...
 
@@ -130,48 +81,12 @@ class Elsewhere(Protocol):
 
 
 @dataclass(frozen=True)
-class _Here:
-    """Loads an agent in this process."""
-
-    work: Callable[..., SimulatedAgentConfig]
-
-    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
-        return self.work(anew=anew)
-
-    def stop(self) -> None:
-        """Do nothing: no import in this process can be given up."""
-
-
-class _FileHere:
-    """Runs a file of configs in this process."""
-
-    is_known = True
-
-    def __init__(self, file: ConfigsFile) -> None:
-        self._file = file
-
-    @property
-    def failed(self) -> bool:
-        return self._file.failed
-
-    def listed(self) -> tuple[Listed, ...]:
-        return tuple(Listed(config.name, config.origin) for config in self._file.configs())
-
-    def load(self, place: int) -> Load:
-        return _Here(partial(self._file.config, place))
-
-    def stop(self) -> None:
-        """Do nothing: no import in this process can be given up."""
-
-
-@dataclass(frozen=True)
 class _Found:
-    """An agent that a source offers: its entry so far, how it is loaded, and whether a process of its own does that."""
+    """An agent that a source offers: its entry so far, and how it is loaded."""
 
     entry: AgentEntry
     home: Path
     load: Load
-    is_elsewhere: bool = False
 
 
 class AgentCatalogue:
@@ -189,7 +104,7 @@ class AgentCatalogue:
         self._loaded: dict[tuple[str, str], AgentEntry] = {}
         self._sources: dict[tuple[str, str], str] = {}
         self._loading: defaultdict[tuple[str, str], RLock] = defaultdict(RLock)
-        self._at_work: dict[tuple[str, str], tuple[Load | AgentsFile, float]] = {}
+        self._at_work: dict[tuple[str, str], tuple[Callable[[], None], float]] = {}
 
     def names(self) -> tuple[str, ...]:
         """List the names of all agents, each unique, also of those that cannot be loaded."""
@@ -210,9 +125,9 @@ class AgentCatalogue:
 
     def stop(self, name: str) -> None:
         """Give the load of an agent up that is under way; it counts as failed then."""
-        for (_, known), (load, _) in list(self._at_work.items()):
+        for (_, known), (stop, _) in list(self._at_work.items()):
             if known == name:
-                load.stop()
+                stop()
 
     def load(self, name: str) -> AgentEntry:
         """Load an agent, once; the entry holds its config, or the error.
@@ -308,10 +223,10 @@ class AgentCatalogue:
             listing = executor.submit(self._found)
             # Those of the folder are not kept waiting by a file that takes its time.
             first = self._found(waits=False).values()
-            loading = begun(one for one in first if one.is_elsewhere and one.entry.source == "folder")
+            loading = begun(one for one in first if one.load.stop and one.entry.source == "folder")
             every = tuple(listing.result().values())
-            loading |= begun(one for one in every if one.is_elsewhere and _key(one) not in loading)
-            here = {_key(one): self._load(one, anew=False) for one in every if not one.is_elsewhere}
+            loading |= begun(one for one in every if one.load.stop and _key(one) not in loading)
+            here = {_key(one): self._load(one, anew=False) for one in every if not one.load.stop}
             return tuple(
                 loading[key].result() if (key := _key(one)) in loading else here[key] for one in every
             )
@@ -370,10 +285,10 @@ class AgentCatalogue:
         if known is not None and not anew:
             return known
         # One that is imported in another process keeps no other waiting.
-        with self._loading[key] if found.is_elsewhere else IMPORTS:
+        with self._loading[key] if found.load.stop else IMPORTS:
             if anew or key not in self._loaded:
                 self._sources[key] = _source(found)
-                with self._stoppable(key, found.load, when=found.is_elsewhere):
+                with self._stoppable(key, found.load.stop):
                     self._loaded[key] = _loaded(found, anew=anew)
             return self._loaded[key]
 
@@ -386,21 +301,21 @@ class AgentCatalogue:
         return self._loaded[key]
 
     @contextmanager
-    def _stoppable(self, key: tuple[str, str], load: Load | AgentsFile, *, when: bool) -> Iterator[None]:
+    def _stoppable(self, key: tuple[str, str], stop: Callable[[], None] | None) -> Iterator[None]:
         """Let `stop` reach what is at work, where it can be stopped."""
-        if when:
-            self._at_work[key] = load, monotonic()
+        if stop is not None:
+            self._at_work[key] = stop, monotonic()
         try:
             yield
         finally:
             self._at_work.pop(key, None)
 
-    def _file_anew(self) -> AgentsFile | None:
+    def _file_anew(self) -> ConfigsFile | None:
         name = self.settings.agents_file
         if not name:
             return None
         elsewhere = self._elsewhere.of_file(name) if self._elsewhere is not None else None
-        return elsewhere or _FileHere(ConfigsFile(name))
+        return elsewhere or ConfigsFile(name)
 
     def _found(self, *, waits: bool = True) -> Mapping[str, _Found]:
         """Find all agents; `waits` for a process that runs the file of configs."""
@@ -418,29 +333,27 @@ class AgentCatalogue:
         for name in names:
             entry = AgentEntry(name=name, source="folder", location=str(folder.where(name)))
             load = self._elsewhere.of_folder(folder, name) if self._elsewhere is not None else None
-            here = _Here(partial(folder.load, name))
-            yield _Found(entry, folder.home, load or here, load is not None)
+            yield _Found(entry, folder.home, load or Load(partial(folder.load, name)))
         if folder.is_cut:
             words = f"not all folders in {folder.path} were searched for agents: there are too many. Name a folder further down."
             yield _broken(f"{folder.path.name}/...", "folder", str(folder.path), words)
 
     def _in_file(self, *, waits: bool) -> Iterator[_Found]:
-        file, name = self._file, self.settings.agents_file or ""
+        file = self._file
         if file is None:
             return
-        place = ConfigsFile(name)
         if not (waits or file.is_known):
-            yield _Found(AgentEntry(name=name, source="file", location=name), place.home, _never(""))
+            yield _Found(AgentEntry(name=file.name, source="file", location=file.name), file.home, _never(""))
             return
         try:
-            with self._stoppable(("file", name), file, when=not file.is_known):
+            with self._stoppable(("file", file.name), None if file.is_known else file.stop):
                 listed = file.listed()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign module may raise anything; it is listed
-            yield _broken(name, "file", name, failure_words(error, place.home))
+            yield _broken(file.name, "file", file.name, failure_words(error, file.home))
             return
-        for number, one in enumerate(listed):
-            entry = AgentEntry(name=one.name, source="file", location=one.origin or str(place.path or name))
-            yield _Found(entry, place.home, file.load(number), not isinstance(file, _FileHere))
+        for place, (name, origin) in enumerate(listed):
+            entry = AgentEntry(name=name, source="file", location=origin or str(file.path or file.name))
+            yield _Found(entry, file.home, file.load(place))
 
     def _demos(self) -> Iterator[_Found]:
         shown_as_folder = any(_is_demos_folder(folder.path) for folder in self._folders)
@@ -454,8 +367,7 @@ class AgentCatalogue:
                     example_queries=demo.example_queries,
                 )
                 load = self._elsewhere.of_demo(name) if self._elsewhere is not None else None
-                here = _Here(partial(_demo, name))
-                yield _Found(entry, Path(__file__).parent, load or here, load is not None)
+                yield _Found(entry, Path(__file__).parent, load or Load(partial(_demo, name)))
 
 
 def find_agents(
@@ -490,7 +402,7 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
     if found.entry.error is not None:
         return found.entry
     try:
-        config = found.load(anew=anew)
+        config = found.load.work(anew=anew)
         loaded_fingerprint(config.root_agent)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything; it is listed
         words = failure_words(error, found.home)
@@ -548,7 +460,7 @@ def _never(error: str) -> Load:
     def fail(*, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - `refresh` looks again
         raise AgentLoadError(error)
 
-    return _Here(fail)
+    return Load(fail)
 
 
 def _each_once(all_found: Iterable[_Found]) -> Iterator[_Found]:

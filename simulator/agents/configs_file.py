@@ -11,8 +11,9 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -23,8 +24,21 @@ from simulator.agents.load_failure import AgentLoadError
 LIST_NAME = "AGENTS"
 
 
+@dataclass(frozen=True)
+class Load:
+    """Loads one agent.
+
+    Attributes:
+        work: Returns what a simulation needs; `anew` where the agent's files are read again.
+        stop: Gives a load up that is under way in a process of its own; None where this process loads, as no import can be given up.
+    """
+
+    work: Callable[..., SimulatedAgentConfig]
+    stop: Callable[[], None] | None = None
+
+
 class ConfigsFile:
-    """A Python file (`agents.py`, `path/to/agents.py`) or a dotted module (`my_project.agents`)."""
+    """A Python file (`agents.py`, `path/to/agents.py`) or a dotted module (`my_project.agents`). It has to be run to know what it lists, once."""
 
     def __init__(self, file_or_module: str) -> None:
         self.name = file_or_module
@@ -41,6 +55,11 @@ class ConfigsFile:
     def home(self) -> Path:
         """The folder that names in error messages are relative to."""
         return self.path.parent if self.path else Path.cwd()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be listed without waiting for a process of its own: it runs in this one."""
+        return True
 
     @property
     def failed(self) -> bool:
@@ -89,6 +108,17 @@ class ConfigsFile:
         if place >= len(configs):
             raise AgentLoadError(f"{self.name} now lists fewer agents ({len(configs)})")
         return configs[place]
+
+    def listed(self) -> tuple[tuple[str, str], ...]:
+        """Return the name of each agent that it lists, and where that comes from in words; see `configs`."""
+        return tuple((config.name, config.origin) for config in self.configs())
+
+    def load(self, place: int) -> Load:
+        """Return what loads the agent at a place in the list."""
+        return Load(partial(self.config, place))
+
+    def stop(self) -> None:
+        """Give the run of the file up, where a process of its own does it."""
 
     def _import(self) -> ModuleType:
         if self.path is None:

@@ -299,8 +299,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return read
 
 
-# ---------------------------------------------------------------- YAML: libyaml's events, so that nothing grows without bounds
-
 try:
     from yaml import CLoader as _Events
 except ImportError:  # a build without libyaml: the same events, thirty times slower

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pydantic import JsonValue
 
 from simulator.base.json_text import JsonPath
-from simulator.base.json_values import copied, same
+from simulator.base.json_values import same
 
 LONGEST_PATH = 1_000
 """Characters that a path may have."""
@@ -33,7 +33,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class PathError(ValueError):
-    """A path cannot be read, or names no place that could be set. Says which path, and where in it."""
+    """A path cannot be read. Says which path, and where in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +52,6 @@ class Path:
         for step in self.steps:
             level = [place for outer in level for place in _stepped(outer, step)]
         return level
-
-    def replaced(self, value: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
-        """Return a copy of the value in which each place named is what `change(place, there)` makes of it."""
-        result: JsonValue = _replaced(copied(value), "", self.steps, change)
-        return result
-
-    def put(self, value: JsonValue, new: JsonValue) -> JsonValue:
-        """Return a copy of the value with `new` at each place that the path names.
-
-        A field that an object lacks is added where it is the path's last step.
-
-        Raises:
-            PathError: There is no such place.
-        """
-        if not self.steps:
-            whole: JsonValue = copied(new)
-            return whole
-        holder = Path(self.text, self.steps[:-1])
-        last = self.steps[-1]
-        struck: list[str] = []
-
-        def change(place: str, there: JsonValue) -> JsonValue:
-            if isinstance(last, str) and isinstance(there, dict):
-                struck.append(place)
-                return {**there, last: copied(new)}
-            inner = _stepped((place, there), last)
-            struck.extend(name for name, _ in inner)
-            inside: JsonValue = _replaced(there, place, (last,), lambda _place, _there: copied(new))
-            return inside
-
-        result = holder.replaced(value, change)
-        if not struck:
-            raise PathError(f"path {self.text!r}: the value has no such path")
-        return result
 
 
 @lru_cache(maxsize=4_096)
@@ -162,32 +128,6 @@ def _stepped(outer: tuple[str, JsonValue], step: _Step) -> list[tuple[str, JsonV
     return []
 
 
-def _replaced(
-    value: Any, place: str, steps: tuple[_Step, ...], change: Callable[[str, JsonValue], JsonValue]
-) -> Any:
-    """Change the places in a value that is already the caller's own."""
-    if not steps:
-        return change(place, value)
-    step, rest = steps[0], steps[1:]
-    if isinstance(value, dict):
-        names = [step] if isinstance(step, str) else list(value) if step == _Each(".*") else []
-        for name in names:
-            if name in value:
-                value[name] = _replaced(value[name], field_place(place, name), rest, change)
-    elif isinstance(value, list):
-        for index in _indexes(value, step):
-            value[index] = _replaced(value[index], item_place(place, index), rest, change)
-    return value
-
-
-def _indexes(value: list[Any], step: _Step) -> range:
-    if step == _Each("[*]"):
-        return range(len(value))
-    if isinstance(step, int) and -len(value) <= step < len(value):
-        return range(step % len(value), step % len(value) + 1)
-    return range(0)
-
-
 WHOLE = "$"
 """The path of a value as a whole."""
 
@@ -216,9 +156,6 @@ def path_place(path: JsonPath) -> str:
     for step in path:
         place = item_place(place, step) if isinstance(step, int) else field_place(place, step)
     return place
-
-
-# ---------------------------------------------------------------- where two values differ
 
 
 ABSENT: Any = object()

@@ -29,7 +29,6 @@ _SHORTEST_SECRET, _SHORTEST_LINE = 5, 8
 _NO_SECRETS = frozenset({"false", "true", "none", "null", "placeholder"})
 """Values of switches whose names sound like keys, as `TOKENIZERS_PARALLELISM`; and of what stands where a key would."""
 
-# ------------------------------------------------------------ by its own form
 
 _TOKENS = re.compile(
     r"""\b(?:
@@ -51,7 +50,6 @@ _PRIVATE_KEY = re.compile(
     re.DOTALL,
 )
 
-# ------------------------------------------------------------ by its place
 
 _SCHEME = r"(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|Kerberos|Api-?Key)"
 _SCHEMES = re.compile(rf"\b({_SCHEME})(\s+)([\w.~+/=-]{{8,}})", re.IGNORECASE)
@@ -71,7 +69,6 @@ _IN_QUERY = re.compile(
 )
 _COOKIE = re.compile(r"(\b(?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"',][^\"'\n\r]*", re.IGNORECASE)
 
-# ------------------------------------------------------------ by the name before it
 
 _NAMED = (
     r"(?:(?:api|access|private|secret|account|shared|signing|encryption|subscription|master|client|auth)[_ -]?key|token|secret|passw(?:or)?d|"
@@ -236,9 +233,6 @@ def secrets_of(*settings: object) -> tuple[str, ...]:
             )
     kept = (one for one in found if len(one) >= _SHORTEST_SECRET and one.lower() not in _NO_SECRETS)
     return tuple(sorted(kept, key=len, reverse=True))
-
-
-# ---------------------------------------------------------------- logs
 
 
 _FORMATTER = logging.Formatter()

@@ -149,9 +149,6 @@ def _got(detail: ErrorDetails) -> str:
     return f"got {value!r:.{_SHOWN}}"
 
 
-# ---------------------------------------------------------------- validation that stops
-
-
 @lru_cache(maxsize=64)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     adapter = TypeAdapter(kind)
@@ -233,9 +230,6 @@ def _names(schema: Any) -> frozenset[str]:
     aliases = [field.get("validation_alias", ()) for field in fields.values()]
     paths = [path for each in aliases for path in ([[each]] if isinstance(each, str) else each)]
     return frozenset(fields).union(path[0] if isinstance(path, list) else path for path in paths)
-
-
-# ---------------------------------------------------------------- names that exist, for somebody who wrote one that does not
 
 
 _NAMES_SHOWN = 8

@@ -165,9 +165,6 @@ class SimulatedEnvironmentConfig(FiniteValue):
         return any(rule.tool_name in {tool_name, EVERY_TOOL} for rule in self.rules)
 
 
-# ---------------------------------------------------------------- reading
-
-
 def read_environment_config(config: object) -> SimulatedEnvironmentConfig:
     """Read a configuration in any form.
 
@@ -279,9 +276,6 @@ def _complaint(flaw: ErrorDetails) -> str:
     if flaw["loc"] or not said.startswith("settings."):
         said = f"{'.'.join(map(str, flaw['loc'])) or 'the environment'}: {said}"
     return said
-
-
-# ---------------------------------------------------------------- writing
 
 
 def write_environment_config(config: SimulatedEnvironmentConfig, form: RuleSetForm = "json") -> str:

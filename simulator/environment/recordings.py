@@ -88,9 +88,6 @@ def read_recording(text: str) -> Recording:
     return Recording(calls=tuple(found.calls), problems=tuple(found.problems))
 
 
-# ---------------------------------------------------------------- the document
-
-
 def _document(text: str) -> Any:
     try:
         return read_json(text, most=LIMITS["data"])
@@ -164,9 +161,6 @@ def _visit(value: Any, place: str, found: _Found, depth: int) -> None:
             return
         for index, inner in enumerate(value):
             _visit(inner, item_place(place, index), found, depth + 1)
-
-
-# ---------------------------------------------------------------- calls and their responses
 
 
 @dataclass
@@ -292,9 +286,6 @@ def _list_scope(items: list[Any], place: str, problems: list[str]) -> _Scope | N
         return None
     scope.take_all(kind, items, place)
     return scope
-
-
-# ---------------------------------------------------------------- our own journals
 
 
 def _read_journal(journal: dict[str, Any], place: str, found: _Found) -> None:

@@ -240,9 +240,6 @@ def _code_in(home: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")
 
 
-# ---------------------------------------------------------------- functions in kernels
-
-
 class KernelEndedError(BrokenExecutor):
     """A kernel ended at work; the text says how. What is submitted next runs in a fresh one."""
 

@@ -199,9 +199,6 @@ def _declared(tool: Any) -> ToolDeclaration | None:
         return None
 
 
-# ---------------------------------------------------------------- the likeness
-
-
 class LikenessTool(BaseTool):
     """A tool that is declared as its original is, and does nothing."""
 

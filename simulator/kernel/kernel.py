@@ -437,9 +437,6 @@ def kill_group(process: subprocess.Popen[bytes] | ForkedKernel) -> None:
             one.kill()
 
 
-# ---------------------------------------------------------------- what it prints
-
-
 def printed_lines(
     output: BufferedIOBase,
     *,

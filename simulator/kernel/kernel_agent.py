@@ -23,8 +23,7 @@ from simulator.agents.agent_directory import StateNeeds, UnfitMessageError, chec
 from simulator.agents.agent_fingerprint import remember_fingerprint
 from simulator.agents.agent_folder import AgentFolder
 from simulator.agents.agent_settings import chosen_python, project_python
-from simulator.agents.catalogue import Listed, Load
-from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.configs_file import ConfigsFile, Load
 from simulator.agents.load_advice import advice, line_for_adk
 from simulator.agents.load_failure import AgentLoadError
 from simulator.base.json_values import JsonObject
@@ -130,9 +129,6 @@ class KernelAgentConfig(SimulatedAgentConfig):
             return
 
 
-# ---------------------------------------------------------------- what is asked of any agent, wherever its code runs
-
-
 def needs_of(config: SimulatedAgentConfig) -> StateNeeds:
     """Return what the instructions of a loaded agent need of the state."""
     if isinstance(config, KernelAgentConfig):
@@ -187,9 +183,6 @@ def check_message(config: SimulatedAgentConfig, message: str | JsonObject) -> No
         check_here(config, message)
 
 
-# ---------------------------------------------------------------- loading
-
-
 _SEVERAL: TypeAdapter[tuple[JsonObject, ...]] = TypeAdapter(tuple[JsonObject, ...])
 MOST_RESTING = 4
 """How many kernels stay that only told what their agents are: the first session finds its own at work. Each takes some 130 MB."""
@@ -216,7 +209,7 @@ class KernelLoader:
         python = chosen_python(home) or self.python or project_python(home)
         asked: JsonObject = {"folder": str(folder.path), "name": name}
         if python is not None:
-            return KernelLoad(AgentKernels(python, folder.path, asked), home)
+            return _kernel_load(AgentKernels(python, folder.path, asked), home)
         return self._here(asked, home)
 
     def of_file(self, file: str) -> KernelFile | None:
@@ -235,42 +228,39 @@ class KernelLoader:
     def _here(self, asked: JsonObject, home: Path | None = None) -> Load | None:
         # The process works where the studio does, as `adk web` does with all its agents.
         kernels = AgentKernels(Path(sys.executable), Path.cwd(), asked)
-        return KernelLoad(kernels, home) if self.everything else None
+        return _kernel_load(kernels, home) if self.everything else None
 
 
-class KernelLoad:
-    """Loads an agent in a kernel of its own; a new one each time. `home` is its folder or file, where it has one."""
+def _kernel_load(kernels: AgentKernels, home: Path | None, known: JsonObject | None = None) -> Load:
+    """Return what loads an agent in a kernel of its own, a new one each time.
 
-    def __init__(self, kernels: AgentKernels, home: Path | None = None) -> None:
-        self._kernels, self._home = kernels, home
+    Args:
+        kernels: The agent's kernels.
+        home: Its folder or file, where it has one.
+        known: Its outline as the run of its file has told it: with that its own kernel starts with its first session only.
+    """
 
-    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG002 - a fresh process reads all files
-        """Load it.
-
-        Raises:
-            AgentLoadError: It cannot be loaded; the text says what failed, and what to paste where a package is missing.
-        """
-        kernels = self._kernels
+    def work(*, anew: bool) -> SimulatedAgentConfig:
+        if known is not None and not anew:
+            return KernelAgentConfig.of_outline(known, kernels)
         try:
             outline = kernels.outline()
         except KernelError as error:
-            raise _not_loaded(error, kernels.python, self._home) from error
+            raise _not_loaded(error, kernels.python, home) from error
         _let_rest(kernels)
         return KernelAgentConfig.of_outline(outline, kernels)
 
-    def stop(self) -> None:
-        """Give it up."""
-        self._kernels.stop_loading()
+    return Load(work, kernels.stop_loading)
 
 
-class KernelFile:
+class KernelFile(ConfigsFile):
     """A file or module that lists configs; it is run in a kernel to know which."""
 
     def __init__(self, python: Path, file: str) -> None:
-        self._python, self._file = python, file
+        super().__init__(file)
+        self._python = python
         self._listing = AgentKernels(python, Path.cwd(), {"file": file})
         self._outlines: tuple[JsonObject, ...] = ()
-        self._failure: AgentLoadError | None = None
         self._running = Lock()
 
     @property
@@ -278,13 +268,8 @@ class KernelFile:
         """Whether it was run."""
         return self.failed or bool(self._outlines)
 
-    @property
-    def failed(self) -> bool:
-        """Whether it was run and gave no configs."""
-        return self._failure is not None
-
-    def listed(self) -> tuple[Listed, ...]:
-        """Run it, and say what it lists.
+    def listed(self) -> tuple[tuple[str, str], ...]:
+        """Run it, and return the name of each agent that it lists, and where that comes from in words.
 
         Raises:
             AgentLoadError: It lists nothing; the text says what failed and where.
@@ -294,38 +279,25 @@ class KernelFile:
                 raise self._failure
             if not self._outlines:
                 self._run()
-        return tuple(Listed(str(each["name"]), str(each["origin"])) for each in self._outlines)
+        return tuple((str(each["name"]), str(each["origin"])) for each in self._outlines)
 
     def _run(self) -> None:
         try:
             self._outlines = tuple(_SEVERAL.validate_python(self._listing.outline()["configs"]))
         except KernelError as error:
-            self._failure = _not_loaded(error, self._python, ConfigsFile(self._file).path)
+            self._failure = _not_loaded(error, self._python, self.path)
             raise self._failure from error
         finally:
             self._listing.end()
 
     def load(self, place: int) -> Load:
         """Return what loads the agent at a place in the list."""
-        kernels = AgentKernels(self._python, Path.cwd(), {"file": self._file, "place": place})
-        return _KernelFileLoad(kernels, self._outlines[place], ConfigsFile(self._file).path)
+        kernels = AgentKernels(self._python, Path.cwd(), {"file": self.name, "place": place})
+        return _kernel_load(kernels, self.path, self._outlines[place])
 
     def stop(self) -> None:
         """Give the run of the file up."""
         self._listing.stop_loading()
-
-
-class _KernelFileLoad(KernelLoad):
-    """Takes what the run of the file told of an agent, so that its own kernel is started with its first session only."""
-
-    def __init__(self, kernels: AgentKernels, outline: JsonObject, home: Path | None) -> None:
-        super().__init__(kernels, home)
-        self._known = outline
-
-    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
-        return (
-            super().__call__(anew=anew) if anew else KernelAgentConfig.of_outline(self._known, self._kernels)
-        )
 
 
 def _let_rest(kernels: AgentKernels) -> None:

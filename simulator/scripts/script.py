@@ -223,9 +223,6 @@ class CodeMove(Value):
     agent: str = ""
 
 
-# ---------------------------------------------------------------- changes
-
-
 def read_rules(value: Any) -> Any:
     """Take rules as a list, as a set of rules, or as ADK's configuration.
 
@@ -296,9 +293,6 @@ class EnvironmentChange(Value):
     def _written(cls, value: Shaping) -> dict[str, Any]:
         written: dict[str, Any] = _SHAPING.dump_python(value, mode="json", exclude={"at"})
         return written
-
-
-# ---------------------------------------------------------------- all of them
 
 
 _MARKS = ("rules", "seat", "environment", "prints", "tool")

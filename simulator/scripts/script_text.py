@@ -107,8 +107,6 @@ _NAMES = sorted(
 )
 
 
-# ---------------------------------------------------------------- writing
-
 _HEAD = """\
 # A session as a script. Play it with: golden-trace run AGENT --script THIS_FILE --out SET.evalset.json
 # You can change and remove lines. Where the script has no answer, `otherwise` decides what happens.

@@ -239,9 +239,6 @@ def _without_agent(line: Entry) -> Entry:
     return type(line)(**fields)
 
 
-# ---------------------------------------------------------------- the user
-
-
 def _said(fact: TurnStarted, waiting: Iterable[OpenCall]) -> dict[str, Any]:
     if fact.purpose == "query":
         parts = parts_of(fact.message)
@@ -268,9 +265,6 @@ def _words(body: Any, call: OpenCall) -> dict[str, Any]:
     if body["payload"] is None:
         return {"reply": body}
     return {"confirm": body["confirmed"], "payload": body["payload"]}
-
-
-# ---------------------------------------------------------------- the agent
 
 
 def _move(fact: ModelAnswered) -> AgentMove:
@@ -328,9 +322,6 @@ def _is_transfer(call: Any) -> bool:
         and isinstance(args["agent_name"], str)
         and bool(args["agent_name"])
     )
-
-
-# ---------------------------------------------------------------- the environment
 
 
 def _answer(fact: ToolAnswered, *, named: bool) -> ToolMove:

@@ -22,11 +22,6 @@ from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schema_checks import Problem
 
 
-def draft(call: DraftCall) -> JsonValue:
-    """Draft an answer out of the call and the answers before it; the same call always gets the same draft."""
-    return drafted(call).value
-
-
 def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     """Draft an answer and say where it comes from; the same call and sources always give the same draft.
 

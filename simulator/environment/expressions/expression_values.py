@@ -131,9 +131,6 @@ def _described(value: object) -> str:
     return told if isinstance(told, str) else f"a {type(value).__name__}, which is not a JSON value"
 
 
-# ---------------------------------------------------------------- values that a faker makes
-
-
 _MOST = 200
 _LONGEST = 1_000
 # Numbers behind these names are values, not sizes.

@@ -171,9 +171,6 @@ def _filled_text(text: str, place: str, variables: Mapping[str, object]) -> Any:
         raise TemplateError(place, str(error)) from error
 
 
-# ---------------------------------------------------------------- reading a text
-
-
 def _read(text: str, place: str) -> tuple[str | CompiledExpression, ...]:
     try:
         return _parts(text)

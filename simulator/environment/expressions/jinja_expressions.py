@@ -165,9 +165,6 @@ def _absence(obj: object, name: object) -> str:
     return f"there is no {name!r} in {kind.get(type(obj).__name__, f'a {type(obj).__name__}')}"
 
 
-# ---------------------------------------------------------------- filters, tests, functions and methods
-
-
 _LONGEST_NUMBER = 1_000
 _MOST_DIGITS = 20
 _AT_ONCE = 16
@@ -210,9 +207,6 @@ def _counted(items: Iterable[Any]) -> Iterator[Any]:
         look()
         make(ITEM)
         yield item
-
-
-# ---------------------------------------------------------------- what has a size that is known before
 
 
 def _joined(items: Iterable[Any], separator: str = "") -> str:
@@ -311,8 +305,6 @@ def _of_items(name: str) -> Callable[..., Any]:
     return run
 
 
-# ---------------------------------------------------------------- filters and tests
-
 _ON_TEXTS = ("capitalize", "lower", "title", "truncate", "upper", "urlencode", "wordcount")
 _AS_THEY_ARE = (
     "abs", "count", "dictsort", "first", "items", "last", "length", "list", "max", "min", "reverse", "sort", "unique",
@@ -367,8 +359,6 @@ def tests() -> dict[str, Any]:
     undefined = {name: TESTS[name] for name in ("defined", "undefined")}
     return {**{name: guarded(function) for name, function in asked.items()}, **undefined}
 
-
-# ---------------------------------------------------------------- functions and methods
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": abs, "all": all, "any": any, "bool": bool, "float": _read("float", float), "int": _read("int", FILTERS["int"]),
@@ -537,9 +527,6 @@ def _attribute(node: nodes.Getattr | nodes.Name) -> str:
     return node.attr if isinstance(node, nodes.Getattr) else node.name
 
 
-# ---------------------------------------------------------------- what it reads
-
-
 def _all(tree: nodes.Node, kind: type[nodes.Name]) -> list[nodes.Name]:
     return [*([tree] if isinstance(tree, kind) else []), *tree.find_all(kind)]
 
@@ -581,9 +568,6 @@ def _step(node: nodes.Getattr | nodes.Getitem) -> str:
     if isinstance(known, str):
         return f".{known}" if _IDENTIFIER.fullmatch(known) else f'["{known}"]'
     return f"[{known}]" if isinstance(known, int) else ""
-
-
-# ---------------------------------------------------------------- what is wrong
 
 
 def _what_is_missing(error: UndefinedError, variables: Mapping[str, object]) -> str:

@@ -85,8 +85,6 @@ _WIDTH = 100
 _DEEPEST, _MOST_VALUES = 100, 200_000
 _RUN_IT = "its value is only known when the code runs"
 
-# ---------------------------------------------------------------- writing
-
 
 def snippet_of(config: JsonObject) -> str:
     """Write a configuration, as `config_from_rules` gives it, as code that makes it with ADK's classes."""
@@ -127,9 +125,6 @@ def _literal(value: JsonValue, indent: str) -> str:
         lines = [f"{name!r}: {_literal(item, inner)}" for name, item in value.items()]
         return "{\n" + "".join(f"{inner}{line},\n" for line in lines) + indent + "}"
     return "[\n" + "".join(f"{inner}{_literal(item, inner)},\n" for item in value) + indent + "]"
-
-
-# ---------------------------------------------------------------- reading
 
 
 def config_in_snippet(code: str, tool_name: str = "") -> JsonObject:

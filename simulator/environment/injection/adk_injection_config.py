@@ -370,9 +370,6 @@ def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Itera
         yield {"tool_name": tool_name, "injection_configs": written}
 
 
-# ---------------------------------------------------------------- what ADK has no word for
-
-
 def unwritable(rule: InjectionRule) -> str | None:
     """Return why ADK cannot have a rule at all; None where it can."""
     reason = next(_obstacles(rule), None)

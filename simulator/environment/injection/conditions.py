@@ -56,9 +56,6 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
 
 
-# ---------------------------------------------------------------- tests of one value
-
-
 class _Test(FiniteValue):
     @abstractmethod
     def passes(self, value: JsonValue) -> bool:
@@ -279,9 +276,6 @@ def likeness(value: object, wanted: object) -> float:
     return _SAME_TYPE if type(value) is type(wanted) else _OTHER_TYPE
 
 
-# ---------------------------------------------------------------- conditions on values
-
-
 class _Condition(FiniteValue):
     @abstractmethod
     def holds(self, seen: Seen, number: int | None, *, negated: bool = False) -> bool | None:
@@ -472,9 +466,6 @@ class Expression(_Condition):
         return Why(f"{self.text} was {was}" + (f" ({', '.join(told)})" if told else ""), _FALSE)
 
 
-# ---------------------------------------------------------------- conditions on the call itself
-
-
 class CallNumber(_Condition):
     """The call's number, from 1, is the nth, among the first n, each nth, or after the nth.
 
@@ -562,9 +553,6 @@ class AgentIs(_Condition):
             return Why(f"{looks[0][1]}, wanted any but {looks[0][2]}", 0.0)
         failed = [look for look in looks if not look[0]]
         return Why(f"{failed[0][1]}, wanted {failed[0][2]}", 1 - len(failed) / len(looks))
-
-
-# ---------------------------------------------------------------- conditions made of others
 
 
 class _Group(_Condition):

@@ -112,9 +112,6 @@ def distorted(
     return Distorted(value=box[0], notes=tuple(notes))
 
 
-# ---------------------------------------------------------------- places
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spot:
     """One place of the answer: `holder[key]`."""
@@ -217,9 +214,6 @@ def _is_inside(spot: _Spot, keys: set[tuple[int, Any]]) -> bool:
             return True
         parent = parent.parent
     return False
-
-
-# ---------------------------------------------------------------- the kinds
 
 
 def _is_leaf(value: Any) -> bool:
@@ -445,9 +439,6 @@ def of_another_type(value: JsonValue, rng: Random) -> JsonValue:
     return rng.choice(choices)
 
 
-# ---------------------------------------------------------------- broken JSON
-
-
 def _cut(text: str, rng: Random) -> str:
     return text[: rng.randint(len(text) // 3, max(len(text) - 1, 0))]
 
@@ -499,9 +490,6 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# ---------------------------------------------------------------- too much
 
 
 def blown_up(value: JsonValue, wanted: int, rng: Random) -> JsonValue:

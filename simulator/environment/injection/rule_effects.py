@@ -21,8 +21,6 @@ from simulator.environment.injection.distortions import Distortion
 
 MAX_LATENCY_SECONDS = 120.0
 
-# ---------------------------------------------------------------- latency
-
 
 class UniformLatency(FiniteValue):
     """Any time between two, in seconds, each as likely as the other."""
@@ -56,7 +54,6 @@ class LogNormalLatency(FiniteValue):
 
 LatencySpread: TypeAlias = Annotated[UniformLatency | LogNormalLatency, Field(discriminator="kind")]
 
-# ---------------------------------------------------------------- exceptions by name
 
 _PREFIX = "builtins:"
 
@@ -81,9 +78,6 @@ def builtin_error(name: str, message: str) -> Exception | None:
     if issubclass(kind, ExceptionGroup):
         return kind(message, [RuntimeError(message)])
     return kind(message)
-
-
-# ---------------------------------------------------------------- effects that answer
 
 
 class RuleEffect(FiniteValue):
@@ -243,9 +237,6 @@ class HangEffect(RuleEffect):
     kind: Literal["hang"] = "hang"
     timeout_seconds: Number | None = Field(default=None, gt=0.0, le=3600.0)
     message: str = "The tool did not answer in time."
-
-
-# ---------------------------------------------------------------- effects on the answer that follows
 
 
 class DelayEffect(RuleEffect):

@@ -156,9 +156,6 @@ def _read_rules(value: JsonValue) -> tuple[InjectionRule, ...]:
     return rules
 
 
-# ---------------------------------------------------------------- what is wrong, and where
-
-
 def _place(loc: tuple[int | str, ...], rules: JsonValue) -> str:
     """Name a place for a person: `rule 'slow' (number 2): when.conditions.0.path`."""
     if not loc or not isinstance(loc[0], int) or not isinstance(rules, list):
@@ -197,9 +194,6 @@ _KINDS = frozenset(
     for kind in get_args(model.model_fields[name].annotation)
 )
 _NAMES = sorted({*InjectionRule.model_fields, *(name for model in _MODELS for name in model.model_fields)})
-
-
-# ---------------------------------------------------------------- the folder of named sets
 
 
 _SUFFIX = ".rules.json"

@@ -97,9 +97,6 @@ def nearest_first(misses: Iterable[Miss]) -> tuple[Miss, ...]:
     return tuple(sorted(misses, key=lambda miss: -miss.nearness))
 
 
-# ---------------------------------------------------------------- one call, judged
-
-
 def evaluate(
     rules: Iterable[InjectionRule], call: CallContext, draw: Callable[[InjectionRule], float]
 ) -> RuleVerdict:
@@ -292,9 +289,6 @@ def _unmet(rule: InjectionRule, seen: Seen) -> list[Why | None]:
         fails = rule.when.holds(seen, None) is False
         whys.append(rule.when.why(seen, None) if fails else None)
     return whys
-
-
-# ---------------------------------------------------------------- each rule, tried alone
 
 
 _ALMOST, _NOT_EVEN_ON = 0.99, 0.9

@@ -163,7 +163,7 @@ class World:
             if is_one and isinstance(call.response, dict) and says_missing(call.response):
                 thing = self._resolved(named[0])
                 self._errors.setdefault(thing, call.response)
-                if self._shelves.get(thing[0]) and self._shelves[thing[0]].deny(thing[1]):
+                if self._shelf(thing[0]).deny(thing[1]):
                     self._collections = None
             return ()
         origin = Origin(fact=call.fact, turn=call.turn, source=call.tool_name)
@@ -184,7 +184,9 @@ class World:
         """Take in what a person has changed. A new thing gets its id among its fields."""
         origin = Origin(fact=fact, turn=turn, source=PERSON)
         for change in changes:
-            self._apply(self._with_id(change), origin, made=change.id not in self._ids_of(change.kind))
+            self._apply(
+                self._with_id(change), origin, made=change.id not in self._shelf(change.kind).entities
+            )
 
     def renaming(self, kind: str, old: str, new: str) -> tuple[EntityChange, ...]:
         """Return the changes that give a thing another id, in it and wherever it is referred to.
@@ -192,11 +194,11 @@ class World:
         Raises:
             ValueError: There is no such thing, another one has the new id, or that is no id.
         """
-        shelf = self._shelves.get(kind)
-        fields = shelf.live().get(old) if shelf else None
-        if shelf is None or fields is None:
+        live = self._shelf(kind).live()
+        fields = live.get(old)
+        if fields is None:
             raise ValueError(f"there is no {kind} {old!r}")
-        if id_of(new) is None or new in shelf.live():
+        if id_of(new) is None or new in live:
             raise ValueError(f"{new!r} cannot be the id of {kind} {old!r}: {_why_not(new)}")
         named = {
             name: new for name, value in fields.items() if is_own_key(name, kind) and id_of(value) == old
@@ -218,8 +220,7 @@ class World:
 
     def entity(self, kind: str, key: str) -> Entity | None:
         """Return a thing by its id, or by another key of its own such as a number; also one that is gone."""
-        shelf = self._shelves.get(kind)
-        return shelf.find(key) if shelf else None
+        return self._shelf(kind).find(key)
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds of which something is known, in the order in which they came up; singular."""
@@ -230,22 +231,20 @@ class World:
 
         Each has its id among its fields, but for rows of a table without ids, which are only numbered.
         """
-        shelf = self._shelves.get(kind)
-        return list(shelf.live().values()) if shelf else []
+        return list(self._shelf(kind).live().values())
 
     def gone(self, kind: str) -> tuple[str, ...]:
         """Return the ids of the things of a kind that were taken away."""
-        return tuple(key for key, entity in self._ids_of(kind).items() if entity.gone)
+        return tuple(key for key, entity in self._shelf(kind).entities.items() if entity.gone)
 
     def first_told(self, kind: str) -> list[Origin]:
         """Return where things of a kind were first heard of in the session, each call once."""
-        found = (one.first for one in self._ids_of(kind).values())
+        found = (one.first for one in self._shelf(kind).entities.values())
         return list({one.fact: one for one in found if one is not None and one.source != SEED}.values())
 
     def columns(self, kind: str) -> tuple[str, ...]:
         """Return the names of the fields of a kind, the id first; new fields come last."""
-        shelf = self._shelves.get(kind)
-        return shelf.columns() if shelf else ()
+        return self._shelf(kind).columns()
 
     def collections(self) -> Mapping[str, Mapping[str, JsonObject]]:
         """Return all things that are not gone, for expressions: `{"orders": {"A-1": {...}}}`."""
@@ -284,10 +283,8 @@ class World:
         tool = self._index.tool(tool_name, arguments)
         named = self._index.named(tool, arguments)
         main = main_of(tool, named)
-        asked = [(self._shelves.get(kind_named(name)), id_of(value)) for name, value in arguments.items()]
-        rows = [
-            shelf.entities[key] for shelf, key in asked if shelf and key is not None and key in shelf.live()
-        ]
+        asked = [(self._shelf(kind_named(name)), id_of(value)) for name, value in arguments.items()]
+        rows = [shelf.entities[key] for shelf, key in asked if key is not None and key in shelf.live()]
         ordered = [*(one for one in named if one != main), *((main,) if main else ())]
         found = [self.entity(*self._resolved(one)) for one in ordered]
         return [*rows, *(one for one in found if one is not None)]
@@ -358,20 +355,19 @@ class World:
         setting = self.authority.get(kind, "auto")
         if setting != "auto":
             return setting == "closed"
-        shelf = self._shelves.get(kind)
-        return kind in self._seeded or bool(shelf and shelf.entities and shelf.all_made_here)
+        shelf = self._shelf(kind)
+        return kind in self._seeded or bool(shelf.entities and shelf.all_made_here)
 
-    def _ids_of(self, kind: str) -> Mapping[str, Entity]:
-        shelf = self._shelves.get(kind)
-        return shelf.entities if shelf else {}
+    def _shelf(self, kind: str) -> EntityTable:
+        """Return the things of a kind; of one of which nothing was heard yet, an empty table."""
+        return self._shelves.get(kind) or EntityTable(kind)
 
     def _resolved(self, named: NamedThing) -> tuple[str, str]:
         """Find which known thing an argument means: by its kind, or by an id that only one thing has."""
-        shelf = self._shelves.get(named.kind)
-        entity = shelf.find(named.id) if shelf else None
+        entity = self.entity(named.kind, named.id)
         if entity is not None:
             return named.kind, entity.id
-        if (shelf is None or named.is_generic) and not named.id.isdigit():
+        if (named.kind not in self._shelves or named.is_generic) and not named.id.isdigit():
             kinds = self._kinds_by_key.get(named.id, ())
             if len(kinds) == 1:
                 found = self._shelves[kinds[0]].find(named.id)
@@ -400,12 +396,11 @@ class World:
         """Return what a saying changes; None where all of it is known."""
         named = saying.named
         kind, key = self._resolved(named) if named else (saying.kind, saying.id)
-        shelf = self._shelves.get(kind)
-        entity = shelf.find(key) if shelf else None
+        shelf = self._shelf(kind)
+        entity = shelf.find(key)
         if saying.op == "delete":
             gone = entity is not None and entity.gone
             return None if gone else EntityChange(op="delete", kind=kind, id=entity.id if entity else key)
-        shelf = shelf or EntityTable(kind)
         if entity is None or entity.gone:
             alone = named is not None and named.flat and not is_collection(named.name)
             name = named.name if named and alone and is_own_key(named.name, kind) else ""
@@ -426,7 +421,7 @@ class World:
         return EntityChange(op="put", kind=kind, id=entity.id, fields=fields) if fields else None
 
     def _with_id(self, change: EntityChange) -> EntityChange:
-        shelf = self._shelves.get(change.kind) or EntityTable(change.kind)
+        shelf = self._shelf(change.kind)
         entity = shelf.entities.get(change.id)
         if change.op == "delete" or (change.op == "put" and entity is not None and not entity.gone):
             return change
@@ -441,9 +436,7 @@ class World:
         made: bool,
         doubted: Sequence[tuple[str, JsonValue]] = (),
     ) -> None:
-        shelf = self._shelves.get(change.kind)
-        if shelf is None:
-            shelf = self._shelves[change.kind] = EntityTable(change.kind)
+        shelf = self._shelves.setdefault(change.kind, self._shelf(change.kind))
         if shelf.id_field is None:
             own = (name for name, value in change.fields.items() if is_own_key(name, change.kind))
             shelf.id_field = next((name for name in own if id_of(change.fields[name]) == change.id), None)

@@ -68,7 +68,7 @@ def config_of(home: Path, name: str = "desk", python: str = sys.executable) -> K
     """Load an agent in a kernel."""
     load = KernelLoader(Path(python)).of_folder(AgentFolder(home), name)
     assert load is not None
-    config = load(anew=False)
+    config = load.work(anew=False)
     assert isinstance(config, KernelAgentConfig)
     return config
 

@@ -91,7 +91,7 @@ def test_a_folder_of_eval_sets_or_a_second_studio_hides_nothing_of_the_studio(tm
     (tmp_path / "simulator").symlink_to(Path(agent_kernels.__file__).parents[1])
     loader = KernelLoader(Path(sys.executable)).of_file(str(file))
     assert loader is not None
-    assert [each.name for each in loader.listed()] == ["one"]
+    assert [name for name, _ in loader.listed()] == ["one"]
 
 
 def environment(folder: Path, name: str = ".venv", adk: str = "2.12.0") -> Path:

@@ -13,7 +13,6 @@ from simulator.base.json_values import JsonObject, copied
 from simulator.environment.conventions.entity_kinds import is_identifier, words_of
 from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
 from simulator.environment.drafts.blanks import Unsure, unsure_of
-from simulator.environment.drafts.candidates import draft
 from simulator.environment.drafts.candidates import drafted as drafted_from
 from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
 from simulator.environment.drafts.schema_instances import Maker, ValueContext
@@ -41,17 +40,17 @@ MISSED = answered("find_order", NOT_FOUND, order_id="A-9")
 
 def drafted(tool_name: str, arguments: JsonObject, *earlier: EarlierAnswer, **more: Any) -> Any:
     """Draft one answer."""
-    return draft(DraftCall(tool_name=tool_name, arguments=arguments, earlier=earlier, **more))
+    return drafted_from(DraftCall(tool_name=tool_name, arguments=arguments, earlier=earlier, **more)).value
 
 
 def test_the_same_call_gets_the_same_draft_and_another_session_another() -> None:
     """A draft hangs on the call, the session's seed and the draw alone; it says whether another draw gives another."""
     fields: JsonObject = {"properties": {"email": {"type": "string"}}, "required": ["email"]}
     call = DraftCall(tool_name="find_user", response_schema={"type": "object", **fields}, seed="a")
-    one = draft(call)
-    assert one == draft(call.model_copy())
-    assert one != draft(call.model_copy(update={"seed": "b"}))
-    assert one != draft(call.model_copy(update={"draw": 1}))
+    one = drafted_from(call).value
+    assert one == drafted_from(call.model_copy()).value
+    assert one != drafted_from(call.model_copy(update={"seed": "b"})).value
+    assert one != drafted_from(call.model_copy(update={"draw": 1})).value
     assert drafted_from(call).varies
     assert not drafted_from(DraftCall(tool_name="find_user")).varies
 
@@ -254,7 +253,7 @@ def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None
         world.take(EarlierAnswer(one.tool_name, one.arguments, one.response))
     for arguments in ({"order_id": "ORD-1"}, {"order_id": "A-1"}, {"order_id": "A-2"}, {"id": "ORD-1"}):
         call = DraftCall(tool_name="find_order", arguments=arguments, earlier=earlier)
-        assert draft(call) == drafted_from(call, Sources(world=world)).value
+        assert drafted_from(call).value == drafted_from(call, Sources(world=world)).value
     never = drafted("find_order", {"order_id": "ORD-2"}, CREATED)
     assert never["error_code"] == 404
 
@@ -336,9 +335,9 @@ def test_no_description_and_no_history_breaks_a_draft(
 ) -> None:
     """Any text, any arguments and any earlier answers give a value that is JSON."""
     earlier = tuple(answered(tool, one, order_id="1") for one in responses)
-    answer = draft(
+    answer = drafted_from(
         DraftCall(tool_name=tool, description=f"Returns: {description}", arguments=arguments, earlier=earlier)
-    )
+    ).value
     assert copied(answer) == answer
 
 

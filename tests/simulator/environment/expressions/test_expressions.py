@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 import tracemalloc
@@ -411,35 +410,3 @@ def test_each_place_that_is_named_can_be_read_again(value: JsonValue) -> None:
     for place, inner in places(value):
         found = parse(place).found(value) if len(place) <= 1_000 else [(place, inner)]
         assert found == [(place, inner)]
-
-
-@given(value=JSON, data=st.data())
-def test_a_place_is_set_in_a_copy(value: JsonValue, data: st.DataObject) -> None:
-    """What is put at a place is found there, and the value itself stays as it was."""
-    place, _ = data.draw(st.sampled_from(places(value)))
-    before = copy.deepcopy(value)
-    after = parse(place).put(value, {"new": [1]})
-    assert parse(place).found(after) == [(place, {"new": [1]})]
-    assert value == before
-
-
-def test_a_missing_field_is_added_and_a_missing_parent_is_an_error() -> None:
-    """The last field of a path may be new; everything before it has to be there."""
-    added = parse("order.items[*].price").put(ORDER, 5)
-    assert parse("order.items[*].price").found(added) == [
-        ("order.items[0].price", 5),
-        ("order.items[1].price", 5),
-    ]
-    for path in ("order.customer.name", "tags[7]", "tags[*].x", "tags.x"):
-        with pytest.raises(PathError, match="no such path"):
-            parse(path).put(ORDER, 5)
-
-
-def test_places_are_changed_by_what_stands_there() -> None:
-    """Each place named gets what the change makes of it; others stay."""
-    changed = parse("order.items[*].n").replaced(ORDER, lambda place, there: f"{place}={there}")
-    assert [found for _, found in parse("order.items[*].n").found(changed)] == [
-        "order.items[0].n=1",
-        "order.items[1].n=2",
-    ]
-    assert parse("tags").found(changed) == [("tags", ["x", "y", "z"])]
