@@ -53,6 +53,11 @@ class _Tolerance(Value):
     tool: str = Field(default=EVERY_TOOL, min_length=1)
     path: ValuePath = ""
 
+    @property
+    def place(self) -> tuple[Of, str, str]:
+        """What it is for, and where."""
+        return self.of, self.tool, self.path
+
 
 class Exact(_Tolerance):
     """The value is the recorded one: an exception from a wider tolerance."""

@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
+from google.adk.evaluation.eval_case import Invocation
 
-from evalset.golden_trace.golden_steps import arguments_of, spoken, steps_of
+from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import RecordedEnvironment
 from evalset.recorded.recording_files import (
@@ -39,18 +39,25 @@ from evalset.recorded.tolerances import (
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed, run_to_end
 from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, agents_for
 from evalset.verify.results import Players, RunResult, Varying, VerifyError
-from evalset.verify.varying_values import RunSettings, allowing, find_varying, passed_anew, scored_as
+from evalset.verify.varying_values import (
+    MISSING,
+    RunSettings,
+    allowing,
+    find_varying,
+    passed_anew,
+    places_within,
+    scored_as,
+)
 from evalset.verify.verify_request import PATIENCE, Criteria
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.base import json_paths
 from simulator.base.frozen_value import Value
-from simulator.base.json_paths import field_place
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.expressions import json_paths
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 
-_MISSING: Any = object()
 _MOST_VALUES = 5
 _UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _HEX = "[0-9a-f]{8,}"
@@ -105,25 +112,20 @@ def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:
     """Return one tolerance for each place: the first."""
     places: dict[tuple[str, str, str], Tolerance] = {}
     for each in found:
-        places.setdefault(place_of(each), each)
+        places.setdefault(each.place, each)
     return tuple(places.values())
-
-
-def place_of(tolerance: Tolerance) -> tuple[str, str, str]:
-    """Return what a tolerance is for, and where."""
-    return tolerance.of, tolerance.tool, tolerance.path
 
 
 def _of_the_rest(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
     """Propose what lets states and responses differ that differ from run to run."""
     whole = [run for run in runs if not run.error]
     seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
-    for tool, responses in _same_steps(whole):
-        _look(tool, "", responses, seen)
+    for tool, responses in _same_steps(whole, "response"):
+        _look(tool, responses, seen)
     yield from (Ignore(of="response", tool=tool, path=path) for tool, path in sorted(seen))
     seen.clear()
     if len(whole) > 1:
-        _look(EVERY_TOOL, "", [run.final_state for run in whole], seen)
+        _look(EVERY_TOOL, [run.final_state for run in whole], seen)
     yield from (Ignore(of="state", path=path) for _, path in sorted(seen))
 
 
@@ -140,14 +142,14 @@ def _of_finals(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
         yield PatternTolerance(of="final_response", tool=EVERY_TOOL, pattern=pattern)
 
 
-def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
-    """Return the response that each call had in the runs that made it."""
+def _same_steps(runs: Sequence[RunResult], kind: Literal["call", "response"]) -> list[tuple[str, list[Any]]]:
+    """Return what each call, or its response, was in the runs that made it."""
     found: defaultdict[tuple[int, str, int], list[Any]] = defaultdict(list)
     for run in runs:
         for number, turn in enumerate(run.turns):
             counts: Counter[str] = Counter()
             for step in steps_of(Invocation.model_validate(turn.invocation)):
-                if step.kind == "response":
+                if step.kind == kind:
                     found[number, step.tool, counts[step.tool]].append(step.value)
                     counts[step.tool] += 1
     return [(tool, values) for (_, tool, _), values in found.items() if len(values) > 1]
@@ -156,8 +158,8 @@ def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
 def _of_arguments(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
     """Propose what lets arguments differ."""
     seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
-    for tool, arguments in _same_calls(runs):
-        _look(tool, "", arguments, seen)
+    for tool, arguments in _same_steps(runs, "call"):
+        _look(tool, arguments, seen)
     found: dict[tuple[str, str], Tolerance] = {}
     for tool, path in sorted(seen):
         found[tool, path] = _proposed(tool, path, seen[tool, path])
@@ -170,41 +172,17 @@ def _is_inside(place: tuple[str, str], other: tuple[str, str]) -> bool:
     return place[0] == tool and any(place[1].startswith(f"{path}{begin}") for begin in (".", "["))
 
 
-def _same_calls(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[JsonObject]]]:
-    """Return the arguments that each call had in the runs that made it."""
-    found: defaultdict[tuple[int, str, int], list[JsonObject]] = defaultdict(list)
-    for run in runs:
-        for number, turn in enumerate(run.turns):
-            counts: Counter[str] = Counter()
-            data = Invocation.model_validate(turn.invocation).intermediate_data
-            for call in get_all_tool_calls(data):
-                name = call.name or ""
-                found[number, name, counts[name]].append(arguments_of(call))
-                counts[name] += 1
-    return [(name, arguments) for (_, name, _), arguments in found.items() if len(arguments) > 1]
-
-
-def _look(tool: str, path: str, values: Sequence[Any], seen: Mapping[tuple[str, str], list[_Seen]]) -> None:
+def _look(tool: str, values: Sequence[Any], seen: Mapping[tuple[str, str], list[_Seen]]) -> None:
     """Find the places at which values differ."""
-    there = [value for value in values if value is not _MISSING]
-    if len(there) == len(values) and all(same(*pair) for pair in pairwise(values)):
-        return
-    if len(there) == len(values) and all(isinstance(value, dict) for value in values):
-        for name in dict.fromkeys(name for value in values for name in value):
-            inner = [value.get(name, _MISSING) for value in values]
-            _look(tool, field_place(path, name), inner, seen)
-    elif len(there) == len(values) and _are_lists_of_one_length(values):
-        if len({canonical(sorted(map(canonical, value))) for value in values}) == 1:
-            seen[tool, path].append(_Seen(tuple(values), unordered=True))
-            return
-        for items in zip(*values, strict=True):
-            _look(tool, f"{path}[*]", items, seen)
-    else:
-        seen[tool, path].append(_Seen(tuple(values)))
+    for path, there in places_within("", values, is_whole=_are_reordered):
+        if any(one is MISSING or other is MISSING or not same(one, other) for one, other in pairwise(there)):
+            seen[tool, path].append(_Seen(there, unordered=_are_reordered(there)))
 
 
-def _are_lists_of_one_length(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1
+def _are_reordered(values: Sequence[Any]) -> bool:
+    """Return whether values are lists of the same items, if in another order."""
+    lists = all(isinstance(value, list) for value in values)
+    return lists and len({canonical(sorted(map(canonical, value))) for value in values}) == 1
 
 
 def _proposed(tool: str, path: str, seen: Sequence[_Seen]) -> Tolerance:
@@ -246,7 +224,7 @@ def _is_digits(piece: str) -> bool:
 
 def _few(tool: str, path: str, values: Sequence[Any]) -> OneOfTolerance | None:
     """Return the values, where there are few and most of them came more than once."""
-    if any(value is _MISSING for value in values):
+    if any(value is MISSING for value in values):
         return None
     distinct = {canonical(value): value for value in values}
     if len(distinct) > _MOST_VALUES or len(values) < 2 * len(distinct):
@@ -285,9 +263,9 @@ def add_tolerances(
     Raises:
         VerifyError: As for `keep_tolerances`.
     """
-    new = {place_of(each) for each in tolerances}
+    new = {each.place for each in tolerances}
     before = tolerances_of(eval_set, eval_id, environment)
-    kept = (*(each for each in before if place_of(each) not in new), *tolerances)
+    kept = (*(each for each in before if each.place not in new), *tolerances)
     keep_tolerances(eval_set, eval_id, kept, environment)
     return kept
 

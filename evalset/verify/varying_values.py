@@ -270,7 +270,7 @@ def _beside(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
 # even where two quick replays have the same.
 
 
-_MISSING: Any = object()
+MISSING: Any = object()
 _UUID = re.compile("[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9]+([-_:.][A-Za-z0-9]+)*")
 _TOKEN = re.compile(r"""[^\s,;?!()\[\]{}"'<>]+|\s+|.""", re.DOTALL)
@@ -279,6 +279,8 @@ _WORDS_OF_A_TIME = 8
 
 Key: TypeAlias = tuple[Of, str, int, int]
 """What is compared: of which kind, of which tool, in which turn, and as manieth there."""
+Place: TypeAlias = tuple[Of, str, str]
+"""Where something differs: of which kind, of which tool, and the path in it."""
 
 
 class Sample(NamedTuple):
@@ -287,15 +289,6 @@ class Sample(NamedTuple):
     values: Mapping[Key, Any]
     began: float
     ended: float
-
-
-class VaryingPlace(NamedTuple):
-    """A place that differs, with its value in each sample; a final response that is text has the whole of it."""
-
-    of: Of
-    tool: str
-    path: str
-    values: tuple[Any, ...]
 
 
 def sample_of(
@@ -346,17 +339,15 @@ def varying(
         inputs: All that was answered, as a text: a date that stands in there is not one that a clock gave.
         only_drawn: Whether only times and ids count.
     """
-    found: dict[tuple[Of, str, str], list[tuple[Any, ...]]] = defaultdict(list)
-    for place in _places([golden, *replays]):
-        found[place.of, place.tool, place.path].append(place.values)
+    found: dict[Place, list[tuple[Any, ...]]] = defaultdict(list)
+    for place, values in _places([golden, *replays]):
+        found[place].append(values)
     samples = (golden, *replays)
     made = [
-        _varying((of, tool, path), seen, samples, inputs)
-        for (of, tool, path), seen in found.items()
+        _varying(place, seen, samples, inputs)
+        for place, seen in found.items()
         if any(_varies(values, samples) or _is_lucky(values, samples, inputs) for values in seen)
-        and not (
-            _is_text((of, tool, path), seen) and any(_is_reworded(texts, samples, inputs) for texts in seen)
-        )
+        and not (_is_text(place, seen) and any(_is_reworded(texts, samples, inputs) for texts in seen))
         and not (only_drawn and any(_is_more_than_drawn(values, samples) for values in seen))
     ]
     return tuple(_outermost(made))
@@ -364,11 +355,11 @@ def varying(
 
 def reordered(golden: Sample, replay: Sample, known: Iterable[Varying]) -> tuple[Varying, ...]:
     """Return where a replay has the recorded words or items in another order, and that is not known to vary: as a set has one in each process."""
-    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in known}
+    places = {each.tolerance.place for each in known}
     found = {
         (of, tool, path)
         for (of, tool, turn, number), value in golden.values.items()
-        for path in _reordered("", value, replay.values.get((of, tool, turn, number), _MISSING))
+        for path in _reordered("", value, replay.values.get((of, tool, turn, number), MISSING))
         if not _is_inside((of, tool, path), places)
     }
     return tuple(
@@ -379,12 +370,12 @@ def reordered(golden: Sample, replay: Sample, known: Iterable[Varying]) -> tuple
 
 def _reordered(path: str, there: Any, here: Any) -> Iterator[str]:
     """Yield the places at which a value has the same words or items in another order."""
-    if here is _MISSING or same(there, here):
+    if here is MISSING or same(there, here):
         return
     match there, here:
         case dict(), dict():
             for name, value in there.items():
-                yield from _reordered(field_place(path, name), value, here.get(name, _MISSING))
+                yield from _reordered(field_place(path, name), value, here.get(name, MISSING))
         case list(), list() if len(there) == len(here):
             if Counter(map(canonical, there)) == Counter(map(canonical, here)):
                 yield path
@@ -397,23 +388,21 @@ def _reordered(path: str, there: Any, here: Any) -> Iterator[str]:
 
 def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> bool:
     """Return whether a replay differs from the recording at a place that is not known to vary."""
-    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in known}
+    places = {each.tolerance.place for each in known}
     return any(
-        not _is_inside((place.of, place.tool, place.path), places)
-        for place in _places([golden, replay])
-        if not same(*place.values)
+        not _is_inside(place, places) for place, values in _places([golden, replay]) if not same(*values)
     )
 
 
 def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
     """Return whether a place differs between replays, or is the clock's time in the recording and in a replay."""
-    of_replays = [value for value in values[1:] if value is not _MISSING]
+    of_replays = [value for value in values[1:] if value is not MISSING]
     if not of_replays:  # what no replay has does not vary: it is missing
         return False
     if len(of_replays) < len(values) - 1 or any(not same(*pair) for pair in pairwise(of_replays)):
         return True
     recorded, given = values[0], of_replays[0]
-    if recorded is _MISSING or same(recorded, given):
+    if recorded is MISSING or same(recorded, given):
         return False
     return is_clock(given, samples[1].began, samples[1].ended) and is_clock(
         recorded, samples[0].began, samples[0].ended
@@ -423,7 +412,7 @@ def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
 def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> bool:
     """Recognise a day, a minute or a second that is the same everywhere because all was made in it, and that no answer holds."""
     first = values[0]
-    if first is _MISSING or any(value is _MISSING or not same(value, first) for value in values):
+    if first is MISSING or any(value is MISSING or not same(value, first) for value in values):
         return False
     last = samples[-1]
     if isinstance(first, str) and _clock_words(_TOKEN.findall(first), last, inputs):
@@ -432,18 +421,18 @@ def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> 
     return is_one and str(first) not in inputs
 
 
-def _places(samples: Sequence[Sample]) -> Iterator[VaryingPlace]:
-    """Yield every place, with its values."""
+def _places(samples: Sequence[Sample]) -> Iterator[tuple[Place, tuple[Any, ...]]]:
+    """Yield every place, with its value in each sample; a final response that is text has the whole of it."""
     for key in samples[0].values:
-        values = [sample.values.get(key, _MISSING) for sample in samples]
-        if any(value is _MISSING for value in values):
+        values = [sample.values.get(key, MISSING) for sample in samples]
+        if any(value is MISSING for value in values):
             continue  # a call that only some made: that is no value that varies
         of, tool, _, _ = key
         read = _as_json(values) if of == "final_response" else None
         if of == "final_response" and read is None:
-            yield VaryingPlace(of, tool, "", tuple(values))
+            yield (of, tool, ""), tuple(values)
             continue
-        yield from _within(of, tool, "", read or values)
+        yield from (((of, tool, path), each) for path, each in places_within("", read or values))
 
 
 def _as_json(texts: Sequence[str]) -> list[Any] | None:
@@ -455,27 +444,35 @@ def _as_json(texts: Sequence[str]) -> list[Any] | None:
     return read if all(isinstance(each, (dict, list)) for each in read) else None
 
 
-def _within(of: Of, tool: str, path: str, values: Sequence[Any]) -> Iterator[VaryingPlace]:
-    there = [value for value in values if value is not _MISSING]
-    whole = len(there) == len(values)
-    if whole and all(isinstance(value, dict) for value in values):
+def places_within(
+    path: str, values: Sequence[Any], *, is_whole: Callable[[Sequence[Any]], bool] = lambda _: False
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield each place inside of values that are side by side, with what stands there in each.
+
+    Args:
+        path: Where the values stand.
+        values: The values.
+        is_whole: Tells which lists are one place, with all that is in them.
+    """
+    if all(isinstance(value, dict) for value in values):
         for name in dict.fromkeys(name for value in values for name in value):
-            inner = [value.get(name, _MISSING) for value in values]
-            yield from _within(of, tool, field_place(path, name), inner)
-    elif whole and all(isinstance(value, list) for value in values) and len({*map(len, values)}) == 1:
+            inner = [value.get(name, MISSING) for value in values]
+            yield from places_within(field_place(path, name), inner, is_whole=is_whole)
+    elif (
+        all(isinstance(value, list) for value in values)
+        and len({*map(len, values)}) == 1
+        and not is_whole(values)
+    ):
         for items in zip(*values, strict=True):
-            yield from _within(of, tool, f"{path}[*]", items)
+            yield from places_within(f"{path}[*]", items, is_whole=is_whole)
     else:
-        yield VaryingPlace(of, tool, path, tuple(values))
+        yield path, tuple(values)
 
 
 def _outermost(found: Sequence[Varying]) -> Iterator[Varying]:
     """Leave out what lies inside of something that varies as a whole."""
-    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in found}
-    for each in found:
-        own = each.tolerance.of, each.tolerance.tool, each.tolerance.path
-        if not _is_inside(own, places - {own}):
-            yield each
+    places = {each.tolerance.place for each in found}
+    return (each for each in found if not _is_inside(each.tolerance.place, places - {each.tolerance.place}))
 
 
 def _is_inside(place: tuple[str, str, str], places: Iterable[tuple[str, str, str]]) -> bool:
@@ -488,7 +485,7 @@ def _is_inside(place: tuple[str, str, str], places: Iterable[tuple[str, str, str
 
 
 def _varying(
-    place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str
+    place: Place, seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str
 ) -> Varying:
     of, tool, path = place
     is_text = _is_text(place, seen)
@@ -499,7 +496,7 @@ def _varying(
         if pattern is None
         else PatternTolerance(of=of, tool=tool, path=path, pattern=pattern)
     )
-    is_new = all(values[0] is _MISSING for values in seen)
+    is_new = all(values[0] is MISSING for values in seen)
     return Varying(tolerance=tolerance, holds=holds, is_new=is_new)
 
 
@@ -509,7 +506,7 @@ def _holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample]) -> str:
         (value, sample)
         for values in seen
         for value, sample in zip(values, samples, strict=True)
-        if value is not _MISSING
+        if value is not MISSING
     ]
     if all(is_clock(value, sample.began, sample.ended) for value, sample in pairs):
         return "a time"
@@ -554,7 +551,7 @@ def _tokens(texts: Sequence[str]) -> list[list[str]]:
     return [_TOKEN.findall(text) for text in texts]
 
 
-def _is_text(place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]]) -> bool:
+def _is_text(place: Place, seen: Sequence[tuple[Any, ...]]) -> bool:
     """Return whether the words around what varies count: a final response that is text, and what the user is asked."""
     of, tool, path = place
     if of == "arguments" and tool == REQUEST_INPUT:
