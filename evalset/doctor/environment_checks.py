@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,9 +28,9 @@ from evalset.doctor.case_checks import (
 from evalset.doctor.model import Notes, Severity, listed
 from evalset.files.byte_edits import Edit, JsonNode, Replace, short
 from evalset.golden_trace.golden_steps import steps_of, without_confirmations
-from evalset.golden_trace.steps import Step
+from evalset.golden_trace.steps import Step, calls_of
 from evalset.recorded.known_agents import KnownAgent, KnownAgents, migration_of, misfit
-from evalset.recorded.recorded_turns import SeenCall, recorded_steps
+from evalset.recorded.recorded_turns import recorded_steps
 from evalset.recorded.recording import (
     VERSION,
     RecordedCall,
@@ -43,7 +42,7 @@ from evalset.recorded.recording import (
 from evalset.recorded.recording_files import RecordedEnvironmentError, environment_of, parsed
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.base.json_paths import ABSENT, differing
-from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
+from simulator.base.json_values import NotJsonError, canonical, same
 from simulator.environment.schema.schema_checks import refusal
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.tool_settings import steers
@@ -254,14 +253,6 @@ _REMEDY = (
 )
 
 
-class _Contradiction(NamedTuple):
-    """A call with the answer that the case holds, and the other one that was recorded."""
-
-    tool: str
-    held: JsonObject
-    recorded: JsonObject
-
-
 def note_answers(eval_id: str, case: JsonNode, recorded: JsonNode, kept: RecordedCase, notes: Notes) -> None:
     """Check the answers of a case against those that were recorded for the same calls.
 
@@ -276,61 +267,58 @@ def note_answers(eval_id: str, case: JsonNode, recorded: JsonNode, kept: Recorde
     if len(golden) != len(kept.turns):
         return
     for number, (steps, turn) in enumerate(zip(golden, kept.turns, strict=True), 1):
-        found = _contradictions(steps, recorded_steps(turn).calls, kept.tolerances)
+        found = _contradictions(steps, calls_of(recorded_steps(turn)), kept.tolerances)
         if found:
-            words = f"In turn {number} of {eval_id!r} {_told(found[0])}."
+            words = f"In turn {number} of {eval_id!r} {_told(*found[0])}."
             path = (*recorded.path, "turns", number - 1)
             notes.add("environment-answers-differ", path, words, _REMEDY, eval_id=eval_id, count=len(found))
 
 
-def _told(found: _Contradiction) -> str:
-    first = next(differing(found.held, found.recorded))
+def _told(answer: Step, other: Step) -> str:
+    first = next(differing(answer.value or {}, other.value))
     held, recorded = ("nothing" if each is ABSENT else short(each) for each in (first.left, first.right))
     place = f" at {first.place}" if first.place else ""
-    return f"{found.tool} responded {recorded}{place} in the recording, but the case has {held}"
+    return f"{answer.tool} responded {recorded}{place} in the recording, but the case has {held}"
 
 
 def _contradictions(
-    golden: Sequence[Step], recorded: Sequence[SeenCall], tolerances: Sequence[Tolerance]
-) -> list[_Contradiction]:
-    """Return each answered call of a turn that was recorded with other answers alone; the order of like calls is free."""
-    left, open_calls = list(recorded), []
-    for call, answer in _answered(golden):
-        alike = _alike(call, left, tolerances)
-        given = next(
-            (each for each in alike if each.response is not None and same(each.response, answer.value)), None
-        )
+    golden: Sequence[Step],
+    recorded: Sequence[tuple[Step, Step | None]],
+    tolerances: Sequence[Tolerance],
+) -> list[tuple[Step, Step]]:
+    """Return each response of a turn whose call was recorded with others alone, beside one of those; the order of like calls is free."""
+    left, open_calls = list(recorded), list[tuple[Step, Step]]()
+    for call, answer in calls_of(golden):
+        if answer is None:
+            continue
+        alike = (each for each in _alike(call, left, tolerances) if each[1] is not None)
+        given = next((each for each in alike if each[1] and same(each[1].value, answer.value)), None)
         if given is None:
             open_calls.append((call, answer))
         else:
             left.remove(given)
-    found: list[_Contradiction] = []
+    found: list[tuple[Step, Step]] = []
     for call, answer in open_calls:
-        alike = _alike(call, left, tolerances)
-        if not alike:
+        if not (alike_left := _alike(call, left, tolerances)):
             continue
-        other = next((each for each in alike if each.response is None), alike[0])
+        other = next((each for each in alike_left if each[1] is None), alike_left[0])
         left.remove(other)
-        if other.response is not None:
-            held = answer.value if isinstance(answer.value, dict) else {}
-            found.append(_Contradiction(call.tool, held, other.response))
+        if other[1] is not None:
+            found.append((answer, other[1]))
     return found
 
 
-def _answered(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
-    """Return the calls of a turn that have an answer, each with it."""
-    return ((one, other) for one, other in pairwise(steps) if one.kind == "call" and other.kind == "response")
-
-
-def _alike(call: Step, recorded: Sequence[SeenCall], tolerances: Sequence[Tolerance]) -> list[SeenCall]:
+def _alike(
+    call: Step, recorded: Sequence[tuple[Step, Step | None]], tolerances: Sequence[Tolerance]
+) -> list[tuple[Step, Step | None]]:
     """Return the recorded calls that this one may stand for, those with the very same arguments first."""
-    asked = call.value if isinstance(call.value, dict) else {}
     found = [
-        each
-        for each in recorded
-        if each.tool == call.tool and tolerated(call.tool, asked, each.arguments, tolerances)
+        (recorded_call, response)
+        for recorded_call, response in recorded
+        if recorded_call.tool == call.tool
+        and tolerated(call.tool, call.arguments, recorded_call.arguments, tolerances)
     ]
-    return sorted(found, key=lambda each: not same(asked, each.arguments))
+    return sorted(found, key=lambda each: not same(call.arguments, each[0].arguments))
 
 
 # Repairs a damaged recording from its eval set: the response to a call is taken from there, where the case holds it.

@@ -41,12 +41,12 @@ def steps_of(invocation: Invocation) -> tuple[Step, ...]:
 def _asked_and_answered(invocation: Invocation) -> Iterator[Step]:
     data = invocation.intermediate_data
     authors = _authors(data)
-    answers = _Answers([*get_all_tool_responses(data), *_last_responses(invocation)])
+    answers = GivenResponses([*get_all_tool_responses(data), *_last_responses(invocation)])
     for call in get_all_tool_calls(data):
         name, author = call.name or "", authors.get(call.id or "", "")
         yield Step(kind="call", author=author, tool=name, value=arguments_of(call))
-        if (response := answers.of(call)) is not None:
-            yield Step(kind="response", tool=name, value=response)
+        if (answer := answers.of(call)) is not None:
+            yield Step(kind="response", tool=name, value=jsonable(answer.response or {}))
 
 
 def _last_responses(invocation: Invocation) -> Iterator[types.FunctionResponse]:
@@ -62,7 +62,7 @@ def arguments_of(call: types.FunctionCall) -> JsonObject:
     return arguments
 
 
-class _Answers:
+class GivenResponses:
     """The responses of an invocation: by the call's id, the last of several; by the tool's name where an id is missing."""
 
     def __init__(self, responses: Sequence[types.FunctionResponse]) -> None:
@@ -72,12 +72,13 @@ class _Answers:
             if not each.id:
                 self._by_name[each.name or ""].append(each)
 
-    def of(self, call: types.FunctionCall) -> JsonObject | None:
+    def of(self, call: types.FunctionCall) -> types.FunctionResponse | None:
+        """Return the response to a call, each of a name once; None where there is none."""
         found = self._by_id.get(call.id) if call.id else None
         waiting = self._by_name.get(call.name or "")
         if found is None and waiting:
             found = waiting.popleft()
-        return None if found is None else jsonable(found.response or {})
+        return found
 
 
 def _authors(data: Any) -> dict[str, str]:

@@ -32,11 +32,21 @@ class Step(Value):
     text: str = ""
     within: tuple[str, ...] = ()
 
+    @property
+    def arguments(self) -> JsonObject:
+        """The arguments of a call; none of anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
 
 def response_behind(steps: Sequence[Step], place: int) -> Step | None:
     """Return the response to the call at a place among the steps of a turn; None where it has none."""
     following = steps[place + 1] if place + 1 < len(steps) else None
     return following if following is not None and following.kind == "response" else None
+
+
+def calls_of(steps: Sequence[Step]) -> list[tuple[Step, Step | None]]:
+    """Return the calls among the steps of a turn, each with its response; None where it has none."""
+    return [(step, response_behind(steps, place)) for place, step in enumerate(steps) if step.kind == "call"]
 
 
 def with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> tuple[tuple[Step, ...], ...]:

@@ -17,6 +17,7 @@ from google.genai import types
 from pydantic_core import PydanticSerializationError, to_json
 
 from evalset.files.eval_names import NAMELESS, FreeIds, is_dataset, usable_eval_id
+from evalset.golden_trace.golden_steps import GivenResponses
 from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session
 from evalset.importing.dataset_cases import DatasetCase, dataset_cases
 from evalset.importing.gathered import ImportProblemError
@@ -162,18 +163,10 @@ class _Reader:
 
     def _listed(self, data: IntermediateData) -> Iterator[Told]:
         """Yield each call with its answer: by the call's id, and else the next of the tool."""
-        by_id = {each.id: each for each in data.tool_responses if each.id}
-        by_name: defaultdict[str, deque[types.FunctionResponse]] = defaultdict(deque)
-        for each in data.tool_responses:
-            if not each.id:
-                by_name[each.name or ""].append(each)
+        answers = GivenResponses(data.tool_responses)
         for call in data.tool_uses:
             yield _AGENT, [types.Part(function_call=call)]
-            waiting = by_name[call.name or ""]
-            answer = by_id.get(call.id) if call.id else None
-            if answer is None and waiting:
-                answer = waiting.popleft()
-            if answer is not None:
+            if (answer := answers.of(call)) is not None:
                 own = types.FunctionResponse(id=call.id, name=call.name, response=answer.response)
                 yield _AGENT, [types.Part(function_response=own)]
             else:

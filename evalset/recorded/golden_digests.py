@@ -14,7 +14,7 @@ from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocati
 from google.genai.types import Content
 
 from evalset.golden_trace.golden_steps import content_words, steps_of, without_confirmations
-from evalset.golden_trace.steps import Step, in_order, response_behind, text_of, with_state
+from evalset.golden_trace.steps import Step, calls_of, in_order, text_of, with_state
 from evalset.recorded.recording import (
     GoldenCall,
     GoldenTurn,
@@ -131,10 +131,9 @@ def golden_calls(steps: Sequence[Step]) -> list[GoldenCall]:
         GoldenCall(
             tool=step.tool,
             arguments=value_digest(step.value),
-            response="" if (answer := response_behind(steps, place)) is None else value_digest(answer.value),
+            response="" if answer is None else value_digest(answer.value),
         )
-        for place, step in enumerate(steps)
-        if step.kind == "call"
+        for step, answer in calls_of(steps)
     ]
 
 

@@ -16,6 +16,7 @@ from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls, get_
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import value_digest
 from evalset.recorded.recording import (
     Author,
@@ -141,28 +142,20 @@ def _inputs(recorded: RecordedCase) -> Iterator[str]:
             yield canonical(list(model.responses))
 
 
-class SeenCall(NamedTuple):
-    """A call of the agent itself that the recording holds: what was asked, and what it was answered (None where nothing ran)."""
-
-    tool: str
-    arguments: JsonObject
-    response: JsonObject | None
-
-
-def untold_calls(turn: RecordedTurn) -> tuple[SeenCall, ...]:
+def untold_calls(turn: RecordedTurn) -> tuple[Step, ...]:
     """Return the calls of a turn's models whose response its source does not tell: no tool has one there, and the golden had none."""
     answered = {each.id for each in turn.calls} | {each.id for each in turn.rejected}
     answered |= {each.id for each in turn.agents} | {each.id for each in inputs_of(turn)}
     calls = calls_in(response for model in turn.models if not model.within for response in model.responses)
     left = [
-        SeenCall(call["name"], call.get("args") or {}, None)
+        Step(kind="call", tool=call["name"], value=call.get("args") or {})
         for call in calls
         if call.get("id") not in answered and not steers(call.get("name"))
     ]
     if turn.golden is None:
         return tuple(left) if turn.is_cut else ()
     without = {(call.tool, call.arguments) for call in turn.golden.calls if not call.response}
-    return tuple(call for call in left if (call.tool, value_digest(call.arguments)) in without)
+    return tuple(call for call in left if (call.tool, value_digest(call.value)) in without)
 
 
 def untold_words(recorded: RecordedCase) -> tuple[str, ...]:
@@ -175,28 +168,26 @@ def untold_words(recorded: RecordedCase) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-class RecordedSteps(NamedTuple):
-    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded.
+def recorded_steps(turn: RecordedTurn) -> tuple[Step, ...]:
+    """Return what was recorded of a turn as steps, as far as a golden says it too: the text is missing where no model was recorded."""
+    made: list[Step] = []
+    for place, call in enumerate(turn.calls):
+        if call.within or is_of_graph(call, turn) or only_asked(turn.calls, place):
+            continue
+        made.append(Step(kind="call", tool=call.tool, value=call.arguments))
+        if (response := seen_response(call)) is not None:
+            made.append(Step(kind="response", tool=call.tool, value=response))
+    rejected = (
+        Step(kind="call", tool=call.tool, value=call.arguments) for call in turn.rejected if not call.within
+    )
+    text = _last_text(turn)
+    said = [] if text is None else [Step(kind="text", text=text)]
+    return (Step(kind="query", text=content_text(turn.query)), *made, *rejected, *said)
 
-    `questions` is what the user was asked for, as `question_of` gives it.
-    """
 
-    query: str
-    calls: tuple[SeenCall, ...]
-    text: str | None
-    questions: tuple[JsonObject, ...] = ()
-
-
-def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
-    """Return what was recorded of a turn, as far as a golden says it too."""
-    made = [
-        SeenCall(call.tool, call.arguments, seen_response(call))
-        for place, call in enumerate(turn.calls)
-        if not (call.within or is_of_graph(call, turn) or only_asked(turn.calls, place))
-    ]
-    rejected = [SeenCall(call.tool, call.arguments, None) for call in turn.rejected if not call.within]
-    questions = tuple(each.arguments for each in inputs_of(turn) if each.arguments is not None)
-    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn), questions)
+def recorded_questions(turn: RecordedTurn) -> tuple[JsonObject, ...]:
+    """Return what the user was asked for in a turn, as `question_of` gives it."""
+    return tuple(each.arguments for each in inputs_of(turn) if each.arguments is not None)
 
 
 def seen_response(call: RecordedCall) -> JsonObject | None:

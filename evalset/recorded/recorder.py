@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from evalset.errors import GoldenTraceError
 from evalset.golden_trace.builder import GoldenTraceBuilder, put_off_data
+from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import with_golden
 from evalset.recorded.recorded_turns import question_of
 from evalset.recorded.recording import (
@@ -105,14 +106,6 @@ def _with_golden(recorded: RecordedCase, session: SimulationSession) -> Recorded
         return recorded
 
 
-class _Asked(NamedTuple):
-    """A call that the agent made; `agent` is who."""
-
-    name: str
-    agent: str
-    arguments: JsonObject
-
-
 class _Recorder:
     """Records the turns of one query."""
 
@@ -145,8 +138,8 @@ class _Recorder:
             rejected=tuple(
                 RejectedCall(
                     id=call_id,
-                    tool=asked.name,
-                    agent=asked.agent,
+                    tool=asked.tool,
+                    agent=asked.author,
                     arguments=copied(asked.arguments),
                     confirmed=said,
                 )
@@ -242,9 +235,9 @@ class _Recorder:
     def _within(self, scope: str) -> tuple[str, ...]:
         """Name the agent tools whose calls a scope is made of."""
         ids = [call_id for call_id in scope.split(">") if call_id]
-        return tuple(self._asked[call_id].name if call_id in self._asked else call_id for call_id in ids)
+        return tuple(self._asked[call_id].tool if call_id in self._asked else call_id for call_id in ids)
 
-    def _all_asked(self) -> Iterable[tuple[str, _Asked]]:
+    def _all_asked(self) -> Iterable[tuple[str, Step]]:
         """Yield the calls that were made, by their ids: in the events, and in what models inside of agent tools said."""
         for fact in self._answered:
             if isinstance(fact, ModelAnswered):
@@ -279,9 +272,10 @@ class _Recorder:
             yield from turn.events
 
 
-def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
+def _asked(call: Mapping[str, Any], agent: str) -> Step:
     arguments = call.get("args")
-    return _Asked(str(call.get("name") or ""), agent, arguments if isinstance(arguments, dict) else {})
+    given = arguments if isinstance(arguments, dict) else {}
+    return Step(kind="call", author=agent, tool=str(call.get("name") or ""), value=given)
 
 
 # Reads out of a session's events where its agents spoke, and which of their calls run long. Pure.

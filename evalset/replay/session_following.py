@@ -8,7 +8,7 @@ a call gets the response of the same call in any case.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -41,6 +41,7 @@ from simulator.session.adk_event_fields import (
 from simulator.session.model import CONFIRMATION, INTERRUPT_ID, REQUEST_INPUT
 
 Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
+Found = TypeVar("Found")
 _ASKS_USER = frozenset({CONFIRMATION, REQUEST_INPUT})
 _HOME = ("google", "adk", "evaluation")
 _LOCAL = "eval_case"
@@ -129,16 +130,28 @@ class SessionFollowed:
         if not found:
             untold = self._fitting[0].misses(asked)
             raise untold or UnrecordedError(self._fitting[0].why_not(asked) + self._others())
-        self._fitting = [case for case, _ in found]
-        _, first = found[0]
-        differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
-        if differing:
-            raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different responses for "
-                f"{written_call(asked)}. Name the case to replay (`case=`)"
-            )
-        for case, _ in found:
+        first = self._agreed(
+            found, lambda call: (call.outcome, call.effects), f"responses for {written_call(asked)}"
+        )
+        for case in self._fitting:
             case.uses(asked)
+        return first
+
+    def _agreed(
+        self, found: Sequence[tuple[CaseFollowed, Found]], told: Callable[[Found], object], what: str
+    ) -> Found:
+        """Let the session be one of the cases that have an answer; return it, of which all of them tell the same.
+
+        Raises:
+            AmbiguousError: They tell something else.
+        """
+        self._fitting = [case for case, _ in found]
+        (case, first), *others = found
+        for other, answer in others:
+            if told(answer) != told(first):
+                raise AmbiguousError(
+                    f"cases {case.eval_id!r} and {other.eval_id!r} start the same, but have different {what}. Name the case to replay (`case=`)"
+                )
         return first
 
     def was_called(self, asked: IncomingCall, response: object) -> None:
@@ -154,7 +167,7 @@ class SessionFollowed:
         ] or self._fitting
 
     def was_typed(self, question: InputQuestion) -> None:
-        """Take in a question that the user answered before the session was followed."""
+        """Take in a question that the user answered, also before the session was followed."""
         for case in self._fitting:
             case.uses_input(question)
 
@@ -191,18 +204,8 @@ class SessionFollowed:
             first_fit = self._fitting[0]
             kind = UntoldError if first_fit.leaves_out(question) else UnrecordedError
             raise kind(first_fit.why_no_input(question) + self._others())
-        self._fitting = [case for case, _ in found]
-        first = found[0][1]
-        differing = [
-            case.eval_id for case, reply in found if reply.recorded.response != first.recorded.response
-        ]
-        if differing:
-            raise AmbiguousError(
-                f"cases {found[0][0].eval_id!r} and {differing[0]!r} start the same, but have different user replies. Name the case to "
-                "replay (`case=`)"
-            )
-        for case, _ in found:
-            case.uses_input(question)
+        first = self._agreed(found, lambda reply: reply.recorded.response, "user replies")
+        self.was_typed(question)
         return first
 
     def model_turn(self, agent: str, within: tuple[str, ...], path: str = "") -> RecordedModelTurn:
@@ -329,10 +332,6 @@ def _common(found: Sequence[JsonObject]) -> JsonObject:
         for key, value in first.items()
         if all(key in each and same(each[key], value) for each in found)
     }
-
-
-def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:
-    return one.outcome == other.outcome and one.effects == other.effects
 
 
 def _queries(cases: Iterable[CaseFollowed], turn: int) -> str:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from evalset.golden_trace.steps import Alike, CallPair, Step, in_order, paired
+from evalset.golden_trace.steps import Alike, CallPair, Step, calls_of, in_order, paired
 from evalset.recorded.recorded_turns import only_asked
 from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded, tolerated
@@ -164,75 +164,40 @@ def _call_rows(ours: _Turn, theirs: _Turn, compared: Compared) -> Iterator[_Row]
     criteria = compared.criteria
 
     def alike(golden: int, actual: int) -> bool:
-        one, other = ours.calls[golden].call, theirs.calls[actual].call
+        one, other = ours.calls[golden][0], theirs.calls[actual][0]
         return one.tool == other.tool and (
-            criteria.ignore_args or compared.tolerates(one.tool, _arguments(one), _arguments(other))
+            criteria.ignore_args or compared.tolerates(one.tool, one.arguments, other.arguments)
         )
 
     place = 1
     for beside in aligned(len(ours.calls), len(theirs.calls), alike, criteria.match):
-        golden = None if beside.golden is None else ours.calls[beside.golden]
-        actual = None if beside.actual is None else theirs.calls[beside.actual]
-        place = golden.place if golden is not None else place
-        yield _Row(_pair(golden, actual, differs=not beside.alike), _what(golden, actual), place)
-        if (answers := _answers(golden, actual)) is not None:
-            differs = criteria.responses and _answered_otherwise(answers, compared.tolerances)
-            yield _Row(answers.model_copy(update={"differs": differs}), "response", place + 1)
-        place += 0 if golden is None else 1 + (golden.response is not None)
+        golden, wanted = (None, None) if beside.golden is None else ours.calls[beside.golden]
+        actual, given = (None, None) if beside.actual is None else theirs.calls[beside.actual]
+        place = place if beside.golden is None else ours.places[beside.golden]
+        is_same_tool = golden is not None and actual is not None and golden.tool == actual.tool
+        yield _row("arguments" if is_same_tool else "call", golden, actual, place, differs=not beside.alike)
+        if wanted is not None or given is not None:
+            differs = criteria.responses and _answered_otherwise(wanted, given, compared.tolerances)
+            yield _row("response", wanted, given, place + 1, differs=differs)
+        place += 0 if golden is None else 1 + (wanted is not None)
 
 
-def _pair(golden: _Call | None, actual: _Call | None, *, differs: bool) -> Pair:
-    return Pair(
-        golden=None if golden is None else golden.call,
-        actual=None if actual is None else actual.call,
-        differs=differs,
-    )
-
-
-def _what(golden: _Call | None, actual: _Call | None) -> What:
-    is_same_tool = golden is not None and actual is not None and golden.call.tool == actual.call.tool
-    return "arguments" if is_same_tool else "call"
-
-
-def _answers(golden: _Call | None, actual: _Call | None) -> Pair | None:
-    one, other = golden and golden.response, actual and actual.response
-    return None if one is None and other is None else Pair(golden=one, actual=other)
-
-
-def _answered_otherwise(pair: Pair, tolerances: Sequence[Tolerance]) -> bool:
+def _answered_otherwise(wanted: Step | None, given: Step | None, tolerances: Sequence[Tolerance]) -> bool:
     """Return whether the golden holds another answer; one that holds none wants none."""
-    if pair.golden is None:
+    if wanted is None:
         return False
-    return pair.actual is None or not same(
-        pair.golden.value, _not_tolerated(pair.golden, pair.actual, tolerances)
-    )
-
-
-def _arguments(step: Step) -> JsonObject:
-    return step.value if isinstance(step.value, dict) else {}
-
-
-class _Call(NamedTuple):
-    """A call, its answer where there is one, and its place in the turn."""
-
-    place: int
-    call: Step
-    response: Step | None
+    return given is None or not same(wanted.value, _not_tolerated(wanted, given, tolerances))
 
 
 class _Turn:
-    """The steps of a turn, by what they are."""
+    """The steps of a turn, by what they are; `places` says where in the turn each call is."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
-        self.query = next((step for step in steps if step.kind == "query"), None)
-        self.text = next((step for step in steps if step.kind == "text"), None)
-        self.state = next((step for step in steps if step.kind == "state"), None)
-        self.calls = [
-            _Call(place, step, answer if answer is not None and answer.kind == "response" else None)
-            for place, step in enumerate(steps)
-            if step.kind == "call"
-            for answer in [steps[place + 1] if place + 1 < len(steps) else None]
-        ]
+        self.query, self.text, self.state = (
+            next((step for step in steps if step.kind == kind), None) for kind in ("query", "text", "state")
+        )
+        self.calls = calls_of(steps)
+        self.places = [place for place, step in enumerate(steps) if step.kind == "call"]
 
 
 # Sets the calls of two turns side by side, as they are compared: exactly, in order, or in any order. Pure.

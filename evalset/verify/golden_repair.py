@@ -385,9 +385,13 @@ def _with_id(part: JsonObject, ids: Mapping[str, str]) -> JsonObject:
     return made
 
 
+_OF_CALL, _OF_RESPONSE = ("id", "name", "args"), ("id", "name", "response", "parts")
+"""What a list of calls or of responses holds of each."""
+
+
 def _as_lists(events: Sequence[JsonObject]) -> JsonObject:
     """Return what happened as ADK's `IntermediateData`."""
-    parts = [(event, part) for event in events for part in parts_of(event["content"])]
+    parts = [part for event in events for part in parts_of(event["content"])]
     said: list[Any] = []
     for event in events:
         spoken = [
@@ -398,20 +402,16 @@ def _as_lists(events: Sequence[JsonObject]) -> JsonObject:
         if spoken:
             said.append([event["author"], spoken])
     return {
-        "tool_uses": [_called(part["function_call"]) for _, part in parts if part.get("function_call")],
+        "tool_uses": [_only(part["function_call"], _OF_CALL) for part in parts if part.get("function_call")],
         "tool_responses": [
-            _answered(part["function_response"]) for _, part in parts if part.get("function_response")
+            _only(part["function_response"], _OF_RESPONSE) for part in parts if part.get("function_response")
         ],
         "intermediate_responses": said,
     }
 
 
-def _called(call: Any) -> JsonObject:
-    return {key: call[key] for key in ("id", "name", "args") if key in call}
-
-
-def _answered(response: Any) -> JsonObject:
-    return {key: response[key] for key in ("id", "name", "response", "parts") if key in response}
+def _only(held: Any, names: Sequence[str]) -> JsonObject:
+    return {name: held[name] for name in names if name in held}
 
 
 def _as_recorded(eval_id: str, recorded: RecordedCase) -> EvalCase:
@@ -471,7 +471,11 @@ def _recorded_turn(
         if (call.within and call.within[0] in names) or id(call) in kept
     ]
     models = before.models
-    if result.models == "real" and not _say_the_same(before.models, happened.models):
+    recorded_words, words = (
+        [_said_by(model) for model in spoken if not model.put_off]
+        for spoken in (before.models, happened.models)
+    )
+    if result.models == "real" and recorded_words != words:
         # Agents run by tools that keep plugins out were not heard.
         heard = {(model.agent, model.within) for model in happened.models}
         unheard = [
@@ -510,14 +514,6 @@ def _with_recorded_calls(model: RecordedModelTurn, calls: list[JsonObject]) -> R
         return {**response, "content": {**content, "parts": [part_of(part) for part in parts_of(content)]}}
 
     return model.model_copy(update={"responses": tuple(response_of(each) for each in model.responses)})
-
-
-def _say_the_same(one: Sequence[RecordedModelTurn], other: Sequence[RecordedModelTurn]) -> bool:
-    return [*_said(one)] == [*_said(other)]
-
-
-def _said(models: Sequence[RecordedModelTurn]) -> Iterator[str]:
-    return (_said_by(model) for model in models if not model.put_off)
 
 
 def _said_by(model: RecordedModelTurn) -> str:

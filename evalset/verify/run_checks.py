@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, get_all_tool_calls
@@ -24,7 +23,7 @@ from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
 
 from evalset.golden_trace.golden_steps import arguments_of, spoken, with_spoken
-from evalset.golden_trace.steps import Step
+from evalset.golden_trace.steps import Step, calls_of
 from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from evalset.verify.divergence import aligned
@@ -338,7 +337,9 @@ def stored_responses(
     problems: list[str] = []
     scores: list[float] = []
     for number, (ours, theirs) in enumerate(zip(actual, expected, strict=True), start=1):
-        there, wanted = _answered(ours), _answered(theirs)
+        there, wanted = (
+            [(call, step) for call, step in calls_of(steps) if step is not None] for steps in (ours, theirs)
+        )
         missing = [step for call, step in wanted if not _take(there, call, step, tolerances)]
         scores.append(1 - len(missing) / len(wanted) if wanted else 1.0)
         problems += [f"turn {number}: {step.tool} responded {_short(step.value)}" for step in missing]
@@ -353,11 +354,6 @@ def stored_responses(
         if problems
         else "",
     )
-
-
-def _answered(steps: Sequence[Step]) -> list[tuple[Step, Step]]:
-    """Return the calls of a turn that have a response, each with it."""
-    return [(call, step) for call, step in pairwise(steps) if step.kind == "response"]
 
 
 def _take(there: list[tuple[Step, Step]], call: Step, wanted: Step, tolerances: Sequence[Tolerance]) -> bool:

@@ -21,7 +21,6 @@ from evalset.recorded.known_agents import gone_agent, known_agent
 from evalset.recorded.recorded_turns import (
     agents_as_tools,
     inputs_text,
-    recorded_steps,
     untold_words,
     written_turns,
 )
@@ -131,11 +130,19 @@ async def scored(
         error=replay.error,
         unrecorded=replay.unrecorded,
         made=replay.made,
-        turns=tuple(_turn(*each) for each in zip(replay.turns, replay.models, strict=True)),
+        turns=_turns_of(replay),
         final_state=replay.final_state,
         seconds=round(replay.seconds, 4),
         edited=edited,
         unasked=replay.unasked,
+    )
+
+
+def _turns_of(replay: CaseReplay) -> tuple[ActualTurn, ...]:
+    turns = zip(replay.turns, replay.models, strict=True)
+    return tuple(
+        ActualTurn(invocation=turn.model_dump(mode="json", exclude_none=True), models=models)
+        for turn, models in turns
     )
 
 
@@ -250,7 +257,7 @@ def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Diverg
     """Return where the first turn is missing that a golden had at its end; None where none is."""
     if not removed_turns(each.case, each.recorded):
         return None
-    asked = Step(kind="query", author="user", text=recorded_steps(each.recorded.turns[len(golden)]).query)
+    asked = Step(kind="query", author="user", text=content_text(each.recorded.turns[len(golden)].query))
     pair = Pair(golden=None, actual=asked)
     return Divergence(turn=len(golden) - 1, step=len(golden[-1]), what="query", pairs=(pair,))
 
@@ -279,10 +286,6 @@ def _inner_check(
     told = "" if inner is None else f"turn {inner.turn + 1}: {does(inner)}"
     status: CheckStatus = "passed" if inner is None else "failed"
     return [Check(name=INNER, status=status, score=float(inner is None), threshold=1.0, detail=told)]
-
-
-def _turn(invocation: Invocation, models: tuple[RecordedModelTurn, ...]) -> ActualTurn:
-    return ActualTurn(invocation=invocation.model_dump(mode="json", exclude_none=True), models=models)
 
 
 def _checks(

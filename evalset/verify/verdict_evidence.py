@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalset.golden_trace.steps import Step
 from evalset.recorded.golden_digests import RecordingEdit
 from evalset.recorded.known_agents import KnownAgent, gone_agent, gone_tool, known_agent, migration_of, misfit
-from evalset.recorded.recorded_turns import RecordedSteps, recorded_steps
+from evalset.recorded.recorded_turns import recorded_questions, recorded_steps
 from evalset.recorded.recording import RecordedCall, RecordedCase, is_imported
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.agent_config import SimulatedAgentConfig
@@ -25,7 +25,8 @@ class Evidence(NamedTuple):
     """What is known beside the golden and the run.
 
     Attributes:
-        turns: What was recorded, turn by turn.
+        turns: What was recorded, turn by turn, as steps.
+        questions: What the user was asked for, turn by turn.
         tools: The tools of which the recording holds calls or declarations.
         state: The recorded final state; None where it is not known.
         changed_tools: For each tool that is declared otherwise than when it was recorded, in what way.
@@ -48,7 +49,8 @@ class Evidence(NamedTuple):
         unset: The environment variables that the agent's code asks for and that are not set, where the recording does not tell how they were.
     """
 
-    turns: tuple[RecordedSteps, ...]
+    turns: tuple[tuple[Step, ...], ...]
+    questions: tuple[tuple[JsonObject, ...], ...]
     tools: frozenset[str]
     state: JsonObject | None
     changed_tools: Mapping[str, str]
@@ -86,7 +88,6 @@ def evidence_of(
     recorded: RecordedCase, config: SimulatedAgentConfig, refused_calls: tuple[str, ...] = ()
 ) -> Evidence:
     """Gather what a recorded case and the agent as it is now tell, and what a replay found its tools to refuse."""
-    turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
     agent = known_agent(config)
@@ -94,7 +95,8 @@ def evidence_of(
     gone = [name for name, words in lacks.items() if words in refused_calls or words == gone_agent(name)]
     changed = {**changed_tools(recorded, config.root_agent), **lacks}
     return Evidence(
-        turns=turns,
+        turns=tuple(map(recorded_steps, recorded.turns)),
+        questions=tuple(map(recorded_questions, recorded.turns)),
         tools=frozenset({*called, *rejected, *(recorded.tools.keys() - agent.agent_tools.keys())}),
         state=recorded.final_state,
         changed_tools=changed,
@@ -188,12 +190,12 @@ def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
     return tuple(name for name in recorded.tools if name in called and name not in now)
 
 
-def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evidence) -> tuple[str, ...]:
+def disagreements(golden: Sequence[Step], recorded: Sequence[Step], evidence: Evidence) -> tuple[str, ...]:
     """Return where a golden's turn and what was recorded of it disagree: calls and arguments, in sentences."""
     wanted = [
         (step.tool, step.value) for step in golden if step.kind == "call" and step.tool in evidence.tools
     ]
-    there = [(call.tool, call.arguments) for call in recorded.calls]
+    there = [(step.tool, step.value) for step in recorded if step.kind == "call"]
     only_golden = _without(wanted, there, evidence.tolerances)
     only_recorded = _without(there, wanted, evidence.tolerances)
     return (

@@ -28,7 +28,7 @@ from evalset.recorded.golden_digests import (
     value_digest,
 )
 from evalset.recorded.known_agents import names_are_known, renamed_words
-from evalset.recorded.recorded_turns import RecordedSteps, question_of, recorded_steps
+from evalset.recorded.recorded_turns import question_of, recorded_steps
 from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
 from evalset.verify.case_replay import CaseReplay
 from evalset.verify.divergence import Compared, first_divergence, out_of_order, value_differences
@@ -300,13 +300,14 @@ def _user(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Ev
     )
 
 
-def _other_queries(golden: Sequence[Sequence[Step]], recorded: Sequence[RecordedSteps]) -> Iterator[str]:
+def _other_queries(golden: Sequence[Sequence[Step]], recorded: Sequence[Sequence[Step]]) -> Iterator[str]:
     for number, steps in enumerate(golden, start=1):
-        asked = next((step.text for step in steps if step.kind == "query"), "")
         if number > len(recorded):
             yield f"turn {number}: only {len(recorded)} turns were recorded"
-        elif asked.strip() != recorded[number - 1].query.strip():
-            yield f"turn {number}: the query in the eval set is {asked!r}, but {recorded[number - 1].query!r} was recorded"
+            continue
+        asked, before = text_of(steps, "query"), text_of(recorded[number - 1], "query")
+        if asked.strip() != before.strip():
+            yield f"turn {number}: the query in the eval set is {asked!r}, but {before!r} was recorded"
 
 
 def _stale(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence) -> _Judgement | None:
@@ -326,41 +327,35 @@ def _stale_signs(
 ) -> Iterator[str]:
     """Return where the two files disagree, if the run does as was recorded, or has only done what was not recorded."""
     recorded = evidence.turns[divergence.turn]
-    theirs = divergence.pairs[0].actual
+    theirs, text = divergence.pairs[0].actual, text_of(recorded, "text")
     if (
         theirs is None
         or (divergence.what == "text" and not theirs.text)
-        or _is_recorded_call(theirs, recorded)
+        or (theirs.kind == "call" and _is_recorded(theirs, recorded))
     ):
         yield from disagreements(golden[divergence.turn], recorded, evidence)
-    elif _is_recorded_question(theirs, recorded):
+    elif _is_recorded_question(theirs, evidence.questions[divergence.turn]):
         yield "the eval set has another question to the user than the recording"
-    elif divergence.what == "response" and _is_recorded_answer(theirs, recorded):
+    elif divergence.what == "response" and _is_recorded(theirs, recorded):
         yield f"the eval set has another response of {theirs.tool} than the recording"
-    elif divergence.what == "text" and recorded.text and theirs.text.strip() == recorded.text.strip():
+    elif divergence.what == "text" and text and theirs.text.strip() == text.strip():
         yield "the eval set has another final response than the recording"
     elif divergence.what == "state" and same(theirs.value, evidence.state):
         yield "the eval set has another final state than the recording"
 
 
-def _is_recorded_call(step: Step, recorded: RecordedSteps) -> bool:
-    return step.kind == "call" and any(
-        call.tool == step.tool and same(call.arguments, step.value) for call in recorded.calls
+def _is_recorded(step: Step, recorded: Sequence[Step]) -> bool:
+    """Return whether a call or a response is one that was recorded."""
+    return any(
+        (each.kind, each.tool) == (step.kind, step.tool) and same(each.value, step.value) for each in recorded
     )
 
 
-def _is_recorded_question(step: Step, recorded: RecordedSteps) -> bool:
+def _is_recorded_question(step: Step, questions: Sequence[JsonObject]) -> bool:
     if step.kind != "call" or step.tool != REQUEST_INPUT or not isinstance(step.value, dict):
         return False
     asked = question_of(step.value)
-    return any(same(asked, each) for each in recorded.questions)
-
-
-def _is_recorded_answer(step: Step, recorded: RecordedSteps) -> bool:
-    return any(
-        call.tool == step.tool and call.response is not None and same(call.response, step.value)
-        for call in recorded.calls
-    )
+    return any(same(asked, each) for each in questions)
 
 
 def _environment(
@@ -705,22 +700,9 @@ def _first_state(failed: FailedRun) -> JsonObject | None:
     return next((state for state in states if not wanted or state_digest(state) == wanted), None)
 
 
-def _recorded(recorded: RecordedCase) -> list[list[Step]]:
+def _recorded(recorded: RecordedCase) -> list[tuple[Step, ...]]:
     """Return what was recorded at first as steps, for the values in it."""
-    turns = [recorded_steps(turn) for turn in without_edits(recorded).turns]
-    return [
-        [
-            Step(kind="query", text=turn.query),
-            *(Step(kind="call", tool=call.tool, value=call.arguments) for call in turn.calls),
-            *(
-                Step(kind="response", tool=call.tool, value=call.response)
-                for call in turn.calls
-                if call.response is not None
-            ),
-            *([Step(kind="text", text=turn.text)] if turn.text is not None else []),
-        ]
-        for turn in turns
-    ]
+    return [recorded_steps(turn) for turn in without_edits(recorded).turns]
 
 
 def _was_given(edit: Edit, failed: FailedRun, ours: Sequence[Sequence[Step]]) -> bool:
