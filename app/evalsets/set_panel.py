@@ -61,7 +61,7 @@ class ShownSet:
         done: What the last save did: the files that it wrote, in lines, and what else there is to know; some words come from outside.
         both: The cases that were changed here and there; None where the file is as it was.
         decided: The cases about which others have decided otherwise meanwhile.
-        missing: The case in the address, where the set has none of that id.
+        missing: The cases in the address that the set does not have.
         changed: The case was changed elsewhere since this tab drew it.
         deleted: The id of the case that was deleted last here.
     """
@@ -74,7 +74,7 @@ class ShownSet:
     done: tuple[str, ...] = ()
     both: Sequence[Conflict] | None = None
     decided: Sequence[DecidedTwice] = ()
-    missing: str = ""
+    missing: tuple[str, ...] = ()
     changed: bool = False
     deleted: str = ""
 
@@ -100,6 +100,9 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         return save_page(scene, shown.failed) or asked
     if shown.failed:
         problem("The action failed. Nothing was changed.", shown.failed)
+    if shown.missing:
+        st.warning("The link names what this set does not have:", icon=":material/link_off:")
+        st.text(literal("\n".join(f"case {key} of {scene.path}" for key in shown.missing)))
     if shown.compared is not None:
         return shown.compared(scene) or asked
     if shown.case is not None:
@@ -107,9 +110,6 @@ def set_page(scene: SetContext, shown: ShownSet) -> SetCommand | None:
         return (
             case_page(scene, shown.case, shown.part, runs, partial(_case_marks, scene, shown.case)) or asked
         )
-    if shown.missing:
-        st.warning("The set does not have the case that the link names.", icon=":material/link_off:")
-        st.text(literal(shown.missing))
     chosen = named_views("Eval set: view", list(TABS), "set_tab")
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked

@@ -113,7 +113,7 @@ def _list(homes: dict[Path, str], owner: str, failed: str | None) -> SetCommand 
 
 def _shown(scene: SetContext) -> ShownSet:
     """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
-    key, case = page_state.case_key(), _case(scene)
+    case, named = _case(scene), filter(None, (page_state.case_key(), page_state.other_case()))
     failed = page_state.get("problem")
     done = page_state.get("set_saved")
     work = scene.work
@@ -123,7 +123,7 @@ def _shown(scene: SetContext) -> ShownSet:
     return ShownSet(
         case=case,
         compared=_compared(scene, case),
-        missing=key if key and case is None else "",
+        missing=tuple(key for key in named if key not in work.state.order),
         part=_part(scene, case),
         saving=bool(page_state.get("saving_set")) and work.is_changed,
         failed=str(failed) if failed else None,

@@ -589,7 +589,16 @@ def test_what_adk_would_refuse_is_not_saved(path: Path) -> None:
 
 def test_a_set_that_changed_meanwhile_is_opened_anew(path: Path) -> None:
     """Who has nothing unsaved sees the file as it is, also after own edits; who drops their edits does, too, and a case that is gone is named."""
-    assert "link names." in on_set(path, "gone").words
+    for case, other, gone in (
+        ("gone", "", ["gone"]),
+        ("one", "lost", ["lost"]),
+        ("gone", "lost", ["gone", "lost"]),
+    ):
+        named = on_set(path, case, other=other)
+        assert [line for line in named.literal.splitlines() if line.startswith("case ")] == [
+            f"case {each} of {path}" for each in gone
+        ]
+        assert named.has("set_tab" if case == "gone" else "case_back")
     tab = on_set(path, "one")
     tab.click("case_duplicate").click("set_save")
     path.write_text(path.read_text().replace("Where is A-1?", "Where now?", 1))
