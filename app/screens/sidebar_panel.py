@@ -258,8 +258,8 @@ def sidebar(
             _list(sessions, current_id, "" if opening else _NONE if export is None else _NONE_KEPT, export)
             or asked
         )
-        if export is not None:
-            asked = _import() or asked
+        with place():
+            asked = (_import() if export is not None else None) or asked
     return asked
 
 
@@ -291,10 +291,12 @@ def _list(
     with place():
         opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
     older = shown[SHOWN_SESSIONS:]
-    if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
-        with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
-            opened = _lines(older, current_id, export) or opened
-    asked = _deleted([line for line in sessions if line.deleted])
+    with place():
+        if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
+            with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
+                opened = _lines(older, current_id, export) or opened
+    with place():
+        asked = _deleted([line for line in sessions if line.deleted])
     return asked or (OpenSession(session_id=opened) if opened else None)
 
 
@@ -494,9 +496,9 @@ def side() -> None:
         on_sets=page_state.is_on_sets(),
         opening=kept.is_opening,
     )
-    if kept.is_opening:
-        open_in_background()
-        with st.sidebar:
+    with st.sidebar, place():
+        if kept.is_opening:
+            open_in_background()
             fragment(_list_when_open, OPENING_LOOK_SECONDS)()
     person(who)
     with st.sidebar:

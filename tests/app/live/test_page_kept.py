@@ -194,7 +194,11 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
 def test_the_list_says_that_it_is_opening_and_then_lists(
     session_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until the store is open nobody knows whether there are sessions: the list says so, and then shows them by itself."""
+    """Until the store is open nobody knows whether there are sessions: the list says so, and then shows them by itself.
+
+    What is below it keeps its position in the page, so that a click there is not lost.
+    """
+    Tab().in_menu("delete", begun().session_id)
     server_ends()
     may_open = Event()
 
@@ -208,6 +212,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     assert "Loading" in tab.words
     assert "None yet" not in tab.words
     assert not tab.has(f"recent_{session_id}")
+    positions = len(tab.app.sidebar.children)
     opens = open_in_background()
     assert opens is not None
     may_open.set()
@@ -215,6 +220,8 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
     tab.run()
     assert "Loading" not in tab.words
     assert tab.has(f"recent_{session_id}")
+    assert tab.has("session_bin")
+    assert len(tab.app.sidebar.children) == positions
 
 
 OTHER = '{"order_id": "A-1001", "status": "another"}'
