@@ -62,13 +62,18 @@ def test_what_runs_is_shown_and_can_be_stopped() -> None:
 
     An answer that never arrived, or a step that was undone, may have done its work: the page warns of a second run.
     """
-    simulation = FakeSimulation("session-0002-abcdef").ask("Where is order A-1?").call("c1", order_id="A-1")
+    simulation = FakeSimulation("session-0002-abcdef")
     simulation.busy = True
+    put_live(simulation)
+    begins = [Tab("session-0002-abcdef").words]
+    simulation.ask("Where is order A-1?")
+    begins.append(Tab("session-0002-abcdef").words)
+    assert [("Ready" in words, "Running" in words) for words in begins] == [(False, True)] * 2
+    simulation.call("c1", order_id="A-1")
     simulation.running = (
         RunningCall(kind="tool", key="tool-c1", name="find_order", since=time.time()),
         RunningCall(kind="model", key="model-1", name="helper", since=time.time()),
     )
-    put_live(simulation)
     tab = Tab("session-0002-abcdef")
     assert "Running" in tab.words
     simulation.pending = (tool_request("c2"),)
