@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -85,6 +86,27 @@ def test_a_demo_agent_is_chosen_asked_and_tried(tab: Tab) -> None:
     assert "Oslo" in live.title
     assert live.simulation.session.app_name == "travel_planner"
     assert Tab().keys("try_") == []
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_the_commands_that_start_the_studio_hold_as_it_is_installed(
+    tab: Tab, is_installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a wheel the program lies beside its Python; without it that Python runs the module, in any folder."""
+    python, installed = tmp_path / "bin" / "python", tmp_path / "bin" / "golden-trace"
+    python.parent.mkdir()
+    if is_installed:
+        installed.touch()
+    monkeypatch.setattr(
+        "evalset.cli.shell_lines.sys", SimpleNamespace(executable=str(python), platform="linux")
+    )
+    begin = f"{installed} studio" if is_installed else f"{python} -m evalset.cli studio"
+    shown = [each.value for each in tab.unfold("own_agents").app.code if " studio --" in each.value]
+    assert [line.removeprefix(f"{begin} ").split()[0] for line in shown] == [
+        "--agents-dir",
+        "--agents",
+        "--agents-dir",
+    ]
 
 
 @pytest.mark.long
