@@ -194,6 +194,17 @@ _ON_A_PHONE = """() => {
 """Says whether what a script has to say is a text and no column of letters, and whether the decision stands above the timeline."""
 
 
+_EXPORT_HEAD = """() => {
+    const back = document.querySelector('.st-key-export_back button'), words = back.querySelector('p');
+    const head = document.querySelector('.st-key-export_head').getBoundingClientRect();
+    return {
+        lines: Math.round(words.getBoundingClientRect().height / parseFloat(getComputedStyle(words).lineHeight)),
+        inside: back.getBoundingClientRect().right <= head.right + 1,
+    };
+}"""
+"""Says on how many lines the way back from the export is, and whether it is within its line."""
+
+
 def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) -> None:
     """What a script has to say takes one line, however much it is: the page need not be scrolled, and the rest is a click away."""
     context = visitor(browser, _WIDTHS[0], _HEIGHT)
@@ -218,6 +229,13 @@ def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served) 
     assert studio.page.evaluate(_ON_A_PHONE) == {"words": True, "decision": True}
     studio.keyed("script_details").get_by_test_id("stPopoverButton").click()
     expect(studio.page.get_by_test_id("stPopoverBody")).to_contain_text("find_order")
+    studio.page.keyboard.press("Escape")
+    studio.click("open_export")
+    studio.button("export_back").wait_for()
+    for width in (390, 260, 960):  # a phone, also at 150 %, and a window of 1440 at 150 %
+        studio.page.set_viewport_size({"width": width, "height": 844})
+        assert studio.page.evaluate(_STAYS) == []
+        assert studio.page.evaluate(_EXPORT_HEAD) == {"lines": 1, "inside": True}, width
     assert studio.troubles == []
     context.close()
 
