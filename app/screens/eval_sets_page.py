@@ -14,7 +14,7 @@ import streamlit as st
 from app.evalsets.cases.case_fields import part_of
 from app.evalsets.cases.case_forms import OpenPart, begin, end, form_of
 from app.evalsets.cases.case_search import written
-from app.evalsets.cases.cases_tab import chosen
+from app.evalsets.cases.cases_tab import chosen, draw_anew
 from app.evalsets.open_sets import edited_sets
 from app.evalsets.seen_sets import NOT_BEHIND, Behind, check_fits, look, writes_here
 from app.evalsets.set_context import (
@@ -240,8 +240,7 @@ def _remember(path: str) -> None:
 def _in_set(asked: SetCommand, scene: SetContext) -> None:  # noqa: C901 - one arm for each kind of command
     match asked:
         case OpenCase(key=key, other=other, form=token):
-            # Another table, so that the line that was selected is not chosen again on the way back.
-            page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
+            draw_anew()  # the line that was selected is not chosen again on the way back
             page_state.put("saving_set", None)
             page_state.show_case(key, None if _case(scene) else written(chosen()), other, token)
         case EditPart():

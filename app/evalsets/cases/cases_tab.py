@@ -67,6 +67,7 @@ def cases_tab(scene: SetContext) -> SetCommand | None:
         return None
     named_page("cases_page", "cases")
     page_state.settle(_handed_back())
+    _sort_by_header()
     results = results_of(scene, rows)
     _filters(scene, rows)
     search = chosen()
@@ -108,6 +109,24 @@ def _handed_back() -> dict[str, Any]:
     return told
 
 
+def _table_key() -> str:
+    return f"cases_table_{page_state.get('cases_drawn') or 0}"
+
+
+def _sort_by_header() -> None:
+    """Sort by the column whose name was clicked, on all pages and for the way to the next case; a second click restores the file's order."""
+    picked: Any = st.session_state.get(_table_key())
+    if picked and (columns := picked["selection"]["columns"]):
+        order = next((each for each in ORDERS if each.lower() == columns[0]), ORDERS[0])
+        st.session_state["case_sort"] = ORDERS[0] if st.session_state.get("case_sort") == order else order
+        draw_anew()
+
+
+def draw_anew() -> None:
+    """Draw another table from now on, in which nothing is selected."""
+    page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
+
+
 def _table(
     scene: SetContext, shown: Sequence[CaseRow], results: Mapping[str, LastResult]
 ) -> SetCommand | None:
@@ -116,11 +135,11 @@ def _table(
     )
     picked: Any = st.dataframe(
         [_line(scene, row, results) for row in shown],
-        key=f"cases_table_{page_state.get('cases_drawn') or 0}",
+        key=_table_key(),
         hide_index=True,
         height="auto" if len(shown) <= _LOW else 460,
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode=("single-row", "single-column"),  # so a browser sorts nothing by itself
         column_config={
             "case": st.column_config.TextColumn(width="medium"),
             "first message": st.column_config.TextColumn(width="medium"),

@@ -129,7 +129,16 @@ def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
     of_one.click("set_undo").click("set_undo")
     alone = on_set(path, "two", search="search=two").click("case_compare")
     assert alone.app.query_params["other"] in ("one", ["one"])
-    tab = Tab(page="sets", set=str(path), case_search="bern", case_sort="Case")
+    tab = Tab(page="sets", set=str(path), case_search="bern")
+    for column, order in (
+        ("turns", "Turns"),
+        ("turns", "File order"),
+        ("tools", "File order"),
+        ("case", "Case"),
+    ):
+        picked = {"selection": {"rows": [], "columns": [column], "cells": []}}
+        tab.app.session_state[tab.key("cases_table_")] = picked
+        assert tab.run().app.selectbox(key="case_sort").value == order
     tab.app.session_state[tab.key("cases_table_")] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     tab.run()
     assert "1 of 2" in same_address(tab).words
