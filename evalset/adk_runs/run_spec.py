@@ -20,6 +20,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS, absolute_agent, agent_named
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
+from simulator.base.validation_words import near
 from simulator.kernel.kernel_agent import KernelAgentConfig, KernelLoader
 
 SPEC_FILE = "run.json"
@@ -149,7 +150,8 @@ def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int
         ) from error
     chosen = [case for case in found.eval_cases if not spec.cases or case.eval_id in spec.cases]
     if unknown := sorted(set(spec.cases) - {case.eval_id for case in chosen}):
-        raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}")
+        ids = [case.eval_id for case in found.eval_cases]
+        raise EvalSetError(spec.eval_set, f"no case {unknown[0]!r}; {near(unknown[0], ids)}")
     if not chosen:
         raise EvalSetError(spec.eval_set, "no case to evaluate")
     from evalset.golden_trace.golden_steps import with_spoken  # noqa: PLC0415 - imports ADK, and a page asks for folders before that

@@ -27,6 +27,7 @@ from evalset.doctor.model import (
     Migration,
     migration_of,
 )
+from simulator.base.validation_words import near
 
 CLEAN, FINDINGS = 0, 1
 EXIT_CODES = (
@@ -46,7 +47,9 @@ def _run(given: argparse.Namespace, _: ProgressLine) -> int:
     if not given.paths:
         raise UsageError(f"no file or folder given: {given.prog} PATH...")
     if unknown := [code for code in given.only if code not in CODES]:
-        raise UsageError(f"--only: unknown finding code {unknown[0]!r}; --codes lists all codes")
+        raise UsageError(
+            f"--only: unknown finding code {unknown[0]!r} (--codes lists all); {near(unknown[0], CODES)}"
+        )
     migration = migration_in(given)
     from evalset.doctor import examine, mend, migrate, preview, preview_migration  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
 

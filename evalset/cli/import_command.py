@@ -15,6 +15,7 @@ from evalset.cli.terminal_output import ProgressLine, output, plain
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import renames_from
 from evalset.files.json_streams import SpoolError
+from simulator.base.validation_words import near
 
 if TYPE_CHECKING:
     from evalset.editing.sidecars import CaseReview
@@ -75,10 +76,11 @@ def _added(
 ) -> int:
     from evalset.importing.gathered import Added, add_to_set, grouped  # noqa: PLC0415 - it imports ADK
 
-    unknown = sorted(set(given.case).difference(harvest.eval_ids, harvest.skipped))
+    found = [*harvest.eval_ids, *harvest.skipped]
+    unknown = sorted(set(given.case).difference(found))
     progress.clear()
     if unknown:
-        progress.say(f"error: --case: no case {unknown[0]!r} was found")
+        progress.say(f"error: --case: no case {unknown[0]!r} was found; {near(unknown[0], found)}")
         return BAD_INPUT
     for problem in grouped(harvest.problems):
         progress.say(f"warning: {problem}")

@@ -44,7 +44,7 @@ from evalset.replay.model_choice import Policy
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.model_settings import CLOUD_VOICE, server_settings_in
-from simulator.base.validation_words import validated
+from simulator.base.validation_words import near, validated
 from simulator.session.model import ADKS_SPEAKER
 
 CLASSES: Mapping[Kind, type[BaseCriterion]] = {
@@ -122,7 +122,8 @@ def _criterion(
         yield Flaw(
             severity="error",
             place=place,
-            sentence="ADK has no metric with this name; a custom metric needs its function in `custom_metrics`",
+            sentence="ADK has no metric with this name, and a custom metric needs its function in `custom_metrics`; "
+            + near(name, [each.name for each in CRITERIA]),
         )
     if isinstance(said, bool) or not isinstance(said, (int, float, dict)):
         yield Flaw(

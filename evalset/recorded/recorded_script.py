@@ -27,6 +27,7 @@ from evalset.recorded.recording import (
 )
 from evalset.recorded.recording_files import RecordedEnvironmentError, change_environment
 from simulator.base.json_values import JsonObject, canonical, copied, same
+from simulator.base.validation_words import near
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings import ObservedCall
 from simulator.facts import Deferred, Failed, Raised, Returned
@@ -375,7 +376,7 @@ def add_played(path: Path | str, eval_id: str, played: RecordedCase) -> NewAnswe
 
 def _case(path: Path, environment: RecordedEnvironment, eval_id: str) -> RecordedCase:
     if eval_id not in environment.cases:
-        raise RecordedEnvironmentError(path, f"no case {eval_id!r}")
+        raise RecordedEnvironmentError(path, f"no case {eval_id!r}; {near(eval_id, environment.cases)}")
     return environment.cases[eval_id]
 
 

@@ -23,6 +23,7 @@ from evalset.errors import EvalSetError
 from evalset.exporting.dataset_file import AgentCards, dataset_file
 from evalset.files.case_text import case_json
 from evalset.files.datasets import FIELDS, OWN
+from evalset.files.eval_names import no_case
 from evalset.files.set_outline import Style, find_layout
 from evalset.golden_trace.golden_steps import arguments_of
 from evalset.importing.dataset_cases import DatasetCase
@@ -565,7 +566,7 @@ def _change(path: Path, target: Path, eval_id: str, change: _Change) -> Recorded
     found = dataset_goldens(content)
     golden = found.goldens.get(eval_id) if found is not None else None
     if found is None or golden is None:
-        raise VerifyError(f"{path}: no case {eval_id!r}")
+        raise VerifyError(no_case(path, eval_id, found.goldens if found is not None else ()))
     if not golden.is_golden:
         raise VerifyError(
             f"{path}: the case {eval_id!r} is a trace of a run and not a golden of the studio, so it is not updated. Run `agents-cli eval generate` again, or "

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import Invocation
 
+from evalset.files.eval_names import no_case
 from evalset.golden_trace.golden_steps import spoken, steps_of
 from evalset.golden_trace.steps import Step
 from evalset.recorded.recording import RecordedEnvironment
@@ -53,6 +54,8 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base import json_paths
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical, same
+from simulator.base.validation_words import near
+from simulator.environment.expressions import json_paths
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
@@ -247,7 +250,7 @@ def tolerances_of(
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     if eval_id not in found:
-        raise VerifyError(f"{path}: no case {eval_id!r}")
+        raise VerifyError(no_case(path, eval_id, found))
     return found[eval_id].tolerances
 
 
@@ -285,7 +288,7 @@ def keep_tolerances(
 
     def change(before: RecordedEnvironment) -> RecordedEnvironment:
         if eval_id not in before.cases:
-            raise RecordedEnvironmentError(path, f"no case {eval_id!r}")
+            raise RecordedEnvironmentError(path, f"no case {eval_id!r}; {near(eval_id, before.cases)}")
         case = before.cases[eval_id].model_copy(update={"tolerances": tuple(tolerances)})
         return before.model_copy(update={"cases": {**before.cases, eval_id: case}})
 

@@ -133,7 +133,7 @@ def test_exit_codes_are_for_ci(tmp_path: Path) -> None:
     ("words", "told"),
     [
         ([], "doctor PATH"),
-        (["x", "--only", "odd"], "--only: .*'odd'"),
+        (["x", "--only", "damaged-jsn"], "--only: .*'damaged-jsn'.*did you mean damaged-json"),
         (["x", "--rename-tool", "a"], "--rename-tool a: .*OLD=NEW"),
         (["x", "--rename-tool", "a=b", "--rename-tool", "a=c"], "--rename-tool a=c: .*OLD=NEW"),
         (["x", "--rename-argument", "a=b"], "--rename-argument a=b: .*TOOL.OLD=NEW"),

@@ -133,6 +133,7 @@ def test_sessions_become_cases_of_a_new_set(here: Path, ends: Ends) -> None:
     said = ends(2, *words, "--case", "two").err
     assert "--case: " in said
     assert "'two'" in said
+    assert "did you mean one?" in ends(2, *words, "--case", "onne").err
     ends(1, *words[:-1], "sessions/bad.session.json")
     assert not Path("new").exists()
     shown = ends(0, *words, "two.json")

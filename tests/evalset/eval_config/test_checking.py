@@ -141,7 +141,7 @@ OPPOSITE = {"metric_value_info": {"interval": {"min_value": 2, "max_value": 1}}}
     [
         (({}, "criteria"), "counts as failed"),
         (({"criteria": []}, "criteria"), "an object"),
-        (of("respons_match_score", 1), "has no metric"),
+        (of("respons_match_score", 1), "did you mean response_match_score"),
         (of("token_usage_v1", 1), "`adk eval`"),
         (of("safety_v1", "high"), "a number"),
         (of("safety_v1", True), "a number"),
