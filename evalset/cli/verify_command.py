@@ -56,15 +56,17 @@ _MOST_FILES, _MOST_SETS = 10_000, 8
 
 def _run(given: argparse.Namespace, progress: ProgressLine) -> int:
     if given.set is None:
-        raise VerifyError(_no_set(Path(given.agent.partition("#")[0]), given.agent))
+        agent = given.agent or ""
+        near = _near_sets(Path(agent.partition("#")[0]), agent)
+        raise VerifyError(f"{f'--agent {agent}' if agent else 'verify'} needs an eval set. {near}")
     if given.set.is_dir() or not (given.set.exists() or given.set.suffix):
-        raise VerifyError(_no_set(given.set))
+        raise VerifyError(f"{given.set} is not an eval set. {_near_sets(given.set)}")
     with _stopped_by_interrupt(progress) as stop:
         return _carried_out(given, progress, stop)
 
 
-def _no_set(named: Path, agent: str = "") -> str:
-    """Say that a path is no eval set, or that none is named next to an agent, with the command for each set in that folder and next to it; those of an agent of this name come first."""
+def _near_sets(named: Path, agent: str = "") -> str:
+    """Name the command for each set in a folder and next to it; those of an agent of this name come first."""
     homes = [named, *eval_folders(named.absolute())] if named.is_dir() else [Path()]
     below = islice((each for home in homes for each in files_below(home)), _MOST_FILES)
     found = dict.fromkeys(each for each in below if each.name.endswith(".evalset.json"))
@@ -72,15 +74,12 @@ def _no_set(named: Path, agent: str = "") -> str:
     with_agent = f" --agent {shlex.quote(agent)}" if agent else ""
     names = (shlex.quote(str(each)) for each in sets[:_MOST_SETS])
     commands = ", ".join(f"`golden-trace verify {name}{with_agent}`" for name in names)
-    near = f"These sets are near: {commands}" if sets else f"No *.evalset.json is in {homes[0].absolute()}"
-    return f"{f'--agent {agent} needs an eval set' if agent else f'{named} is not an eval set'}. {near}"
+    return f"These sets are near: {commands}" if sets else f"No *.evalset.json is in {homes[0].absolute()}"
 
 
 def _read(reader: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; the agent may stand next to the set, before or after it."""
     given = reader.parse_intermixed_args(argv)
-    if given.set is None and given.agent is None:
-        reader.error("the following arguments are required: SET")
     if given.next_to_set is not None:
         if given.agent is not None:
             reader.error(f"argument AGENT: not allowed with --agent: {given.next_to_set}")

@@ -208,7 +208,7 @@ def test_what_cannot_be_done_ends_with_2(
 def test_an_agent_without_a_set_is_answered_with_the_commands_for_its_sets(
     named: str, option: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: Ends
 ) -> None:
-    """Those in its folder, then those of its project; where there are none, that is said."""
+    """Those in its folder, then those of its project; where there are none, that is said. A command with nothing has the same answer."""
     monkeypatch.chdir(tmp_path)
     assert "*.evalset.json" in ends(2, "verify", *option, named).err
     for path in ("agents/desk/one.evalset.json", "tests/eval/evalsets/two.evalset.json"):
@@ -218,6 +218,7 @@ def test_an_agent_without_a_set_is_answered_with_the_commands_for_its_sets(
     told = re.findall(rf"`golden-trace verify (\S+){with_agent}`", ends(2, "verify", *option, named).err)
     assert [Path(each).name for each in told] == ["one.evalset.json", "two.evalset.json"]
     assert all(Path(each).is_file() for each in told)
+    assert "`golden-trace verify agents/desk/one.evalset.json`" in ends(2, "verify").err
 
 
 def test_a_set_in_the_old_form_is_read(tmp_path: Path, ends: Ends) -> None:
