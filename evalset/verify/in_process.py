@@ -31,6 +31,7 @@ from evalset.verify.results import (
     CaseStatus,
     Players,
     RunResult,
+    Varying,
     Verification,
     VerifyError,
     rename_words,
@@ -188,10 +189,11 @@ def _network_of(jobs: Sequence[_Job], done: Sequence[CaseResult]) -> NetworkUse 
 
 
 class _Job(NamedTuple):
-    """A case that is replayed, and who answers for its models."""
+    """A case that is replayed, who answers for its models, and what varies between its replays, once that is known."""
 
     ready: ReadyCase
     models: Players
+    varying: list[tuple[Varying, ...]]
 
 
 class _Counted:
@@ -235,7 +237,7 @@ def _jobs(
             continue
         told.append(f"{each.config.name}: {choice.words}")
         allowing = each._replace(recorded=criteria.allowing(each.recorded), doctor=doctor)
-        jobs.append(_Job(allowing, choice.players))
+        jobs.append(_Job(allowing, choice.players, []))
     return jobs, tuple(dict.fromkeys(told))
 
 
@@ -271,7 +273,7 @@ async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
     case, recorded, config, *_ = job.ready
     ways = ReplayOptions(job.models, request.unrecorded, request.timeout, request.latencies)
     replay = await replayed(case, recorded, config, ways)
-    asked = RunSettings(request.criteria, number, ways)
+    asked = RunSettings(request.criteria, number, ways, job.varying)
     result = await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
     return result.model_copy(update={"refused_hosts": replay.refused_hosts})
 

@@ -399,7 +399,7 @@ def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
 
 async def _replayed(each: ReadyCase, ways: ReplayOptions) -> WrittenCase:
     first = await replayed(each.case, each.recorded, each.config, ways)
-    found, asked = await find_varying(each, ways, first), RunSettings(Criteria(), 1, ways)
+    found, asked = await find_varying(each, ways, first), RunSettings(Criteria(), 1, ways, [])
     if (anew := await passed_anew(each, found, asked)) is not None:
         return WrittenCase(eval_id=each.case.eval_id, run=anew, varying=())
     tolerant = allowing(each, found)

@@ -145,11 +145,12 @@ def _longest_session(each: ReadyCase) -> float:
 
 
 class RunSettings(NamedTuple):
-    """The settings of one run: the criteria, its number, and how it is replayed."""
+    """The settings of one run: the criteria, its number, how it is replayed, and what varies between replays of its case, once that is known."""
 
     criteria: Criteria
     number: int
     ways: ReplayOptions
+    varying: list[tuple[Varying, ...]]
 
 
 async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> RunResult:
@@ -185,7 +186,11 @@ async def judged_again(
     """
     if not _may_vary(result):
         return result
-    found = await find_varying(each, asked.ways, replay)
+    found: tuple[Varying, ...] = ()
+    if not _has_unrecorded_models(each.recorded, replay):
+        if not asked.varying:  # the same for all runs of a case
+            asked.varying.append(await find_varying(each, asked.ways))
+        found = asked.varying[0]
     if not found and asked.ways.models == "real" and _may_be_drawn(result):
         found = await find_drawn(each, asked.ways)
     if not found:

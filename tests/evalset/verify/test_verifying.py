@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from google.adk.evaluation.eval_case import EvalCase
 
+from evalset.recorded.recording import RecordedCase
 from evalset.recorded.recording_files import sidecar_of
+from evalset.recorded.tolerances import Tolerance
 from evalset.replay.model_choice import ANSWERED_BY
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
+from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.report import junit, report
+from simulator import SimulatedAgentConfig
 from tests.evalset.there import there
 from tests.evalset.verify.desks import (
     LOWER,
@@ -251,6 +256,29 @@ def test_it_may_be_called_where_a_loop_runs(kept: Path, tmp_path: Path) -> None:
         return verify(kept, agents_dir=agents(tmp_path)).status
 
     assert asyncio.run(call()) == "passed"
+
+
+def test_what_varies_in_a_case_is_looked_for_once_for_all_of_its_runs(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each replay of a case that fails takes as long as the run: three runs are followed by no more of them than one."""
+    replays: list[Tolerance] = []
+
+    async def counted(
+        case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: ReplayOptions
+    ) -> CaseReplay:
+        replays.extend(recorded.tolerances)  # those that let arguments differ, one for each look
+        return await replayed(case, recorded, config, ways)
+
+    monkeypatch.setattr("evalset.verify.varying_values.replayed", counted)
+    monkeypatch.setattr("evalset.verify.varying_values._BUDGET_SECONDS", 60.0)
+    folder = agents(tmp_path, LOWER)
+    counts: list[int] = []
+    for runs in (1, 3):
+        case = the_case(verify(kept, agents_dir=folder, models="real", runs=runs))
+        assert [divergence_of(run).verdict for run in case.runs] == ["agent_changed"] * runs
+        counts.append(len(replays))
+    assert counts[1] == 2 * counts[0] > 0
 
 
 def test_an_agent_that_is_right_every_other_time_has_a_pass_power(kept: Path, tmp_path: Path) -> None:
