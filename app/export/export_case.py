@@ -30,7 +30,7 @@ from simulator.environment.drafts.blanks import SURE, Unsure
 from simulator.facts import Fact
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import message_text
-from simulator.session.history import ToolCall, UserQuery
+from simulator.session.history import ToolCall, ToolError, ToolOutput, UserQuery
 
 if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
@@ -48,6 +48,7 @@ LONGEST = 48
 _LONGEST_VALUE = 20
 _WORDS_OF_MESSAGE = 6
 _FROM_ADK = ("transfer_to_agent", "adk_")
+_STATUS = re.compile(r"status|state$|outcome", re.IGNORECASE)
 _LETTERS = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -88,12 +89,28 @@ def proposed_eval_id(session: SimulationSession) -> str:
     if calls:
         of_root = (call for call in calls if call.agent == every[0].agent)
         call = next(filter(_changes, reversed(calls)), next(of_root, calls[0]))
-        named = f"{snake_case(call.tool_name)}_{_value(call.arguments)}"
+        named, value = snake_case(call.tool_name), f"_{_value(call.arguments)}"
     else:
         said = next((entry.content for entry in session.history if isinstance(entry, UserQuery)), "")
-        named = "_".join(_LETTERS.sub(" ", said).lower().split()[:_WORDS_OF_MESSAGE])
-    fitting = named[:LONGEST].strip("_")
-    return fitting or eval_id_for(session.agent_name, session.start_timestamp)
+        value, named = "", "_".join(_LETTERS.sub(" ", said).lower().split()[:_WORDS_OF_MESSAGE])
+    return _whole_words(named, value) or eval_id_for(session.agent_name, session.start_timestamp)
+
+
+def _whole_words(named: str, last: str = "") -> str:
+    """Return the words of an id that are not too long together with the last ones; of a single word its beginning."""
+    room = LONGEST - len(last)
+    fitting = named if len(named) <= room else named[: room + 1].rpartition("_")[0] or named[:room]
+    return f"{fitting}{last}".strip("_")
+
+
+def _outcome(session: SimulationSession) -> str:
+    """Return how the last tool call ended, in a word: its error, or the status that it responded; empty where it tells none."""
+    ends = (entry for entry in reversed(session.history) if isinstance(entry, (ToolOutput, ToolError)))
+    last = next(ends, None)
+    if isinstance(last, ToolError):
+        return f"failed_{snake_case(last.error_type)}"[:_LONGEST_VALUE].strip("_")
+    told = last.result if last is not None and isinstance(last.result, dict) else {}
+    return _value({name: value for name, value in told.items() if _STATUS.search(name)})
 
 
 def _changes(call: ToolCall) -> bool:
@@ -366,7 +383,7 @@ def _text_of(content: Content | None) -> str:
 
 
 def free_eval_id(session: SimulationSession, path: str) -> str:
-    """Return an eval id in words for a session, or the next free one where the file has it already.
+    """Return an eval id in words for a session; where the file has it already, with how the session ended, or else the next free one.
 
     A file that cannot be read counts as empty here: writing to it says what is wrong.
     """
@@ -375,6 +392,8 @@ def free_eval_id(session: SimulationSession, path: str) -> str:
         taken = evalset.EvalSetWriter(path, session.agent_name).eval_ids() if path.strip() else frozenset()
     except evalset.EvalSetError:
         return wanted
+    if wanted in taken and (how := _outcome(session)):
+        wanted = _whole_words(wanted, f"_{how}")
     return evalset.unique_eval_id(wanted, taken)
 
 

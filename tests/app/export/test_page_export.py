@@ -12,22 +12,23 @@ from threading import Event
 from typing import Any
 
 import pytest
-from google.adk.evaluation.eval_case import get_all_tool_calls
+from google.adk.evaluation.eval_case import EvalCase, get_all_tool_calls
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.export.export_case import LONGEST, ExportForm, ExportResult, proposed_eval_id, write
+from app.export.export_case import LONGEST, ExportForm, ExportResult, free_eval_id, proposed_eval_id, write
 from app.live.background_jobs import Job
 from app.live.live_sessions import LiveSession
 from app.session.shell_texts import words_of
-from evalset import import_cases
+from evalset import EvalSetWriter, import_cases
 from evalset.cli.shell_lines import AgentWords
 from evalset.editing.sidecars import open_beside
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
+from simulator.facts import Failed, Outcome, Returned
 from simulator.runtime import Simulation
 from simulator.session.history import ToolOutput
 from tests.app.desk_sessions import answered, live_of, taken_in
@@ -231,7 +232,7 @@ def test_a_second_export_gets_an_id_of_its_own_and_another_file_and_form_can_be_
     written(live, target, "find_order_a1002")
     tab = Tab(live.session_id).click("open_export").click("export_write")
     _, second = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
-    assert second.eval_id == "find_order_a1002_2"
+    assert second.eval_id == "find_order_a1002_shipped"
     other = tmp_path / "other" / "set.evalset.json"
     tab.choose("export_form_export", "invocation_events")
     tab.fill("export_path_export", str(other))
@@ -550,11 +551,34 @@ CANCEL = ("cancel_order", {"order_id": "A-1001", "reason": "customer_request"})
         ),
         ("Book it.", [("translator", {"request": "hi"}), BOOK, FIND], "book_room_r101"),
         ("Hello there, what can-you-do for me today?", [], "hello_there_what_can_you_do"),
+        (
+            "Reschedule international consultation appointments tomorrow",
+            [],
+            "reschedule_international_consultation",
+        ),
+        ("Go.", [(f"find_{'all_' * 12}orders", {"id": "A-1"})], f"find{'_all' * 10}_a1"),
     ],
 )
 def test_an_id_is_of_words(said: str, calls: list[Any], eval_id: str) -> None:
     """The last call that changes something counts, with the value that tells it from others; a tool that may only read does not."""
     assert proposed_eval_id(session_of(said, *calls).session) == eval_id
+
+
+def test_two_cases_of_one_message_are_told_apart_by_how_they_ended(tmp_path: Path) -> None:
+    """An id that the set has gets the status or the error of the last call; without any, or where that is taken too, a number."""
+    set_path = tmp_path / "orders.evalset.json"
+    ends: dict[str, Outcome] = {
+        "find_order_a1001": Returned(value={"total": 1.0}),
+        "find_order_a1001_shipped": Returned(value={"order_id": "A-1001", "status": "shipped"}),
+        "find_order_a1001_failed_503": Failed(error_code=503, error_message="busy"),
+        "find_order_a1001_2": Returned(value=[]),
+        "find_order_a1001_shipped_2": Returned(value={"status": "shipped"}),
+    }
+    for wanted, outcome in ends.items():
+        session = session_of("Where is it?", FIND).give("c0", outcome).session
+        assert free_eval_id(session, str(set_path)) == wanted
+        case = EvalCase(eval_id=wanted, conversation=[])
+        EvalSetWriter(set_path, session.agent_name).write_eval_case(case)
 
 
 def test_without_a_change_the_first_call_of_the_root_agent_names_the_case() -> None:
