@@ -723,7 +723,10 @@ def _of_session(
 ) -> Any:
     """Return a time by the session's clock, or an id out of its seed; not known where the session has none."""
     chances, clock = run.chances, native_functions.CLOCK.get(path)
-    if not run.knows(*args, *keywords.values()) or not (chances.now if clock else chances.seed):
+    is_given = run.knows(*args, *keywords.values()) and native_functions.takes(
+        path.rpartition(".")[2], args, keywords
+    )
+    if not is_given or not (chances.now if clock else chances.seed):
         return _returned(path, node)
     if clock:
         return native(run, clock, chances.now, *args, **keywords)
@@ -1168,7 +1171,8 @@ _SPECIAL: Mapping[str, Callable[..., Any]] = {
     "operator.sub": _operator(ast.Sub), "operator.truediv": _operator(ast.Div), "operator.floordiv": _operator(ast.FloorDiv),
     "operator.mod": _operator(ast.Mod), "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
     "builtins.sorted": _ordering("sorted", _sorted), "builtins.min": _ordering("min", _extreme(min)), "builtins.max": _ordering("max", _extreme(max)), "builtins.map": _mapped,
-    "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
+    "builtins.filter": _filtered, "builtins.bool": lambda run, args, *more: _quantified(stops_at=True)(run, [list(args)] if len(args) <= 1 else args, *more),
+    "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
     "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
     "builtins.str": _written(1), "functools.wraps": lambda *_: Func(_IDENTITY, NameScope({}, ""), {}), "functools.lru_cache": _cache, "functools.cache": _cache,

@@ -12,6 +12,7 @@ import enum
 import math
 import operator
 import re
+import time
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +58,7 @@ _MATH = {f"math.{name}": value for name, value in vars(math).items() if not name
 FUNCTIONS: Mapping[str, Any] = {
     **{path: value for path, value in _MATH.items() if callable(value)},
     **_located("""
-        builtins.abs builtins.ascii builtins.bin builtins.bool builtins.bytes builtins.callable builtins.chr builtins.complex builtins.dict builtins.divmod
+        builtins.abs builtins.ascii builtins.bin builtins.bytes builtins.callable builtins.chr builtins.complex builtins.dict builtins.divmod
         builtins.enumerate builtins.float builtins.frozenset builtins.hex builtins.int builtins.iter builtins.len builtins.list builtins.oct builtins.ord
         builtins.pow builtins.range builtins.repr builtins.reversed builtins.round builtins.set builtins.slice builtins.sum builtins.tuple builtins.zip
         builtins.dict.fromkeys builtins.str.maketrans
@@ -69,7 +70,7 @@ FUNCTIONS: Mapping[str, Any] = {
         datetime.time datetime.timedelta datetime.timezone bisect.bisect bisect.bisect_left bisect.bisect_right html.escape html.unescape
         base64.b64decode base64.b64encode binascii.hexlify itertools.accumulate itertools.chain itertools.chain.from_iterable itertools.combinations
         itertools.count itertools.cycle itertools.islice itertools.permutations itertools.product itertools.repeat itertools.zip_longest itertools.pairwise
-        json.dumps json.loads string.capwords textwrap.dedent urllib.parse.quote urllib.parse.quote_plus urllib.parse.unquote urllib.parse.urlencode
+        os.path.basename os.path.dirname os.path.join os.path.splitext json.dumps json.loads string.capwords textwrap.dedent urllib.parse.quote urllib.parse.quote_plus urllib.parse.unquote urllib.parse.urlencode
     """),
     "zoneinfo.ZoneInfo": zone, "ast.literal_eval": literal,
 }  # fmt: skip
@@ -134,6 +135,7 @@ def _now(now: float, tz: dt.tzinfo | None = None) -> dt.datetime:
 
 CLOCK: Mapping[str, Callable[..., Any]] = {
     "time.time": lambda now: now, "datetime.datetime.now": _now, "datetime.date.today": lambda now: _now(now).date(),
+    "time.strftime": lambda now, form, *when: time.strftime(form, *(when or [_now(now).timetuple()])),
     **dict.fromkeys(("datetime.datetime.utcnow", "datetime.datetime.today"), _now),
 }  # fmt: skip
 """Of `RETURNED`, what gives the time by the session's clock."""

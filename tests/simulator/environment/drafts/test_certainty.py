@@ -193,7 +193,7 @@ def level(level: Optional[Level] = None) -> dict:
 
 def clock(q: str) -> dict:
     now = datetime.now(timezone.utc)
-    return {"at": now.isoformat(), "until": f"{now + timedelta(days=7):%Y-%m-%d}", "day": date.today().isoformat(), "ts": time.time()}
+    return {"at": now.isoformat(), "until": f"{now + timedelta(days=7):%Y-%m-%d}", "day": date.today().isoformat(), "ts": time.time(), "form": time.strftime("%Y-%m-%d %H:%M")}
 
 def one_way(q: str) -> dict:
     found = {"q": q, "unit": "kg", "items": [], "notes": ["fixed", "open"], "empty": [], "is_live": False}
@@ -688,8 +688,9 @@ def test_times_are_of_the_sessions_clock() -> None:
         "until": "2026-12-04",
         "day": "2026-11-27",
         "ts": stamp,
+        "form": "2026-11-27 15:30",
     }
-    assert marked(made("clock", now=0.0)) == {"$.at", "$.until", "$.day", "$.ts"}
+    assert marked(made("clock", now=0.0)) == {"$.at", "$.until", "$.day", "$.ts", "$.form"}
     zoned: Any = made("zoned")
     assert zoned.value.items() >= {"at": "2026-11-27T16:30:00+01:00", "zone": "CET+0100"}.items()
     assert marked(zoned) == {"$.other"}

@@ -22,7 +22,14 @@ PROGRAMS = {
             return {"all": re.findall("[aeiou]", text), "name": found["name"], "groups": found.groups(), "at": found.span(2),
                 "swapped": AT.sub(r"\2 at \g<name>", text), "more": re.sub(r"\d", lambda m: str(int(m[0]) + 1), text, count=1),
                 "parts": re.split(r"\s+", text), "none": re.fullmatch("x", text), "pairs": re.subn("(a)|(b)", r"<\1>", text),
-                "each": [one.group() for one in re.finditer("o.", text)], "escaped": re.escape("a.b")}
+                "each": [one.group() for one in re.finditer("o.", text)], "escaped": re.escape("a.b"),
+                "there": [bool(AT.search(text)), bool(re.search("x", text)), bool(), bool(""), [*map(bool, (0, 1, [], [0]))]]}
+    """,
+    "paths": """
+        import os
+        def tool(text):
+            path = os.path.join("data", "in", f"{text[:4]}.tar.gz")
+            return [path, os.path.basename(path), os.path.dirname(path), os.path.splitext(path), os.path.join("a", "/b")]
     """,
     "what is printed": """
         import logging
