@@ -536,7 +536,7 @@ def _reading(ends: Sequence[_End]) -> CodeReading:
         key=lambda one: (
             not one.possible,
             bool(one.outcome.raises),
-            _is_blank(one.outcome),
+            _is_blank(one.outcome) or bool(one.outcome.handled and one.outcome.failures),
             _failed(one.outcome),
         ),
     )

@@ -165,6 +165,22 @@ def test_what_an_operand_decides_is_not_decided_again() -> None:
     assert whens == {"somebody": "found", "nobody": "not found"}
 
 
+def test_a_success_of_which_nothing_is_known_comes_before_the_failure_that_is_handled() -> None:
+    """Whatever the failure returns."""
+    source = """
+        from shop import ask
+
+        def tool(name: str) -> str:
+            try:
+                return ask(name).text
+            except Exception:
+                return "Error"
+    """
+    first, second, *_ = [one for one in reading(source, "tool", name="A").outcomes if one.possible]
+    assert isinstance(first.value, Hole)
+    assert second.value == "Error"
+
+
 def test_of_ways_with_one_response_the_one_on_which_nothing_fails_is_told() -> None:
     """Also where the other one is followed first."""
     source = """
