@@ -55,7 +55,6 @@ from simulator.base import json_paths
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.validation_words import near
-from simulator.environment.expressions import json_paths
 from simulator.kernel.kernel import KernelError, RefusedError
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
