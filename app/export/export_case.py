@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from pydantic import JsonValue
+
 import evalset
 from app.forms.safe_labels import literal
 from app.forms.typed_paths import typed_path
@@ -207,11 +209,11 @@ class ExportResult(Value):
 
 
 class CallLine(Value):
-    """One tool call of a case, as plain text for a table."""
+    """One tool call of a case; without a `response` there is None."""
 
     tool: str
-    arguments: str
-    response: str
+    arguments: JsonValue
+    response: JsonValue
 
 
 class TurnOutline(Value):
@@ -361,8 +363,8 @@ def outline(case: EvalCase, recorded: RecordedCase | None = None) -> tuple[TurnO
             calls=tuple(
                 CallLine(
                     tool=literal(call.name or ""),
-                    arguments=_one_line(call.args or {}),
-                    response=_one_line(response.response) if response else "(none)",
+                    arguments=call.args or {},
+                    response=response.response if response else None,
                 )
                 for call, response in get_all_tool_calls_with_responses(turn.intermediate_data)
             ),
@@ -371,10 +373,6 @@ def outline(case: EvalCase, recorded: RecordedCase | None = None) -> tuple[TurnO
         )
         for number, turn in enumerate(case.conversation or ())
     )
-
-
-def _one_line(value: object) -> str:
-    return literal(json.dumps(value, ensure_ascii=False))
 
 
 def _text_of(content: Content | None) -> str:

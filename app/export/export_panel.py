@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import streamlit as st
+from pydantic import JsonValue
 
 from app.export.export_case import CallLine, Exportable, ExportForm, ExportResult, TraceForm, outline
 from app.forms.common_panel import pane, pane_head, place, problem
 from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
-from app.forms.typed_json import show_json
-from app.forms.widget_store import KeptInputs
+from app.forms.shown_values import values_line
+from app.forms.value_editor_widgets import value_or_json
+from app.forms.widget_store import KeptInputs, slug
 from app.live.destinations import is_among_data
 from app.session import page_state
 from app.session.named_view_widgets import named_views
@@ -540,16 +542,16 @@ def _outline(result: Exportable) -> None:
     ):
         if value:
             st.caption(title)
-            st.code(show_json(value), language="json", wrap_lines=True)
+            value_or_json(value, f"outline_{slug(title)}")
 
 
-_WHOLE = ("arguments", "response")
+_WHOLE, _LONGEST_CELL = ("arguments", "response"), 300
 
 
 def _calls(calls: Sequence[CallLine], number: int) -> None:
     """Draw the calls of a turn as a table, and below it the whole arguments and response of the one that is selected."""
     picked: Any = st.dataframe(
-        [call.model_dump() for call in calls],
+        [{"tool": call.tool, **{name: _cell(getattr(call, name)) for name in _WHOLE}} for call in calls],
         key=f"outline_calls_{number}",
         hide_index=True,
         on_select="rerun",
@@ -563,7 +565,13 @@ def _calls(calls: Sequence[CallLine], number: int) -> None:
     for call in (calls[row] for row in picked.selection.rows if row < len(calls)):
         for title in _WHOLE:
             st.caption(title.capitalize())
-            st.code(literal(getattr(call, title)), language="json", wrap_lines=True)
+            value_or_json(getattr(call, title), f"outline_{number}_{title}")
+
+
+def _cell(value: JsonValue) -> str:
+    """Write a value in one line of its fields, shortened."""
+    line = "(none)" if value is None else " ".join(values_line(value)[: 2 * _LONGEST_CELL].split())
+    return literal(line if len(line) <= _LONGEST_CELL else f"{line[: _LONGEST_CELL - 1]}\u2026")
 
 
 def _ways(
