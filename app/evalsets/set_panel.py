@@ -428,7 +428,7 @@ def _said_of(held: EditedCase | None) -> dict[str, Any]:
 
 def _change(change: CaseChange, then: dict[str, Any], now: dict[str, Any], *, is_open: bool) -> None:
     body = st.expander(
-        f"{safe_label(change.eval_id, 48)} \u00b7 {difference_words(change.words)}",
+        f"{safe_label(change.eval_id, _MOST_WORDS)} \u00b7 {difference_words(change.words)}",
         icon=":material/difference:",
         key=f"change_{slug(change.key)}",
         expanded=is_open,

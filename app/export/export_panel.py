@@ -10,7 +10,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.export.export_case import CallLine, Exportable, ExportForm, ExportResult, TraceForm, outline
-from app.forms.common_panel import pane, pane_head, place, problem
+from app.forms.common_panel import name_width, pane, pane_head, place, problem
 from app.forms.field_widgets import problem_line
 from app.forms.safe_labels import literal, safe_label
 from app.forms.shown_values import values_line
@@ -118,9 +118,6 @@ def _dataset_ways(
 
 
 DrawsDivergence: TypeAlias = Callable[["Divergence"], None]
-
-_LETTER, _WIDEST = 8, 320
-"""In pixels: a letter of a table, and the widest column of names."""
 
 _LINES = (
     "Add these lines to the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the "
@@ -516,11 +513,6 @@ def _case(view: str, shown: ExportView) -> None:
         _outline(shown.result)
 
 
-def _name_width(calls: Sequence[CallLine]) -> int:
-    """Return how wide a column of tool names is, in pixels: each is whole, and what is behind it is scrolled to."""
-    return min(max(len(call.tool) for call in calls) * _LETTER + _LETTER * 4, _WIDEST)
-
-
 def _outline(result: Exportable) -> None:
     """Show a case turn by turn; every text in it comes from outside."""
     for number, turn in enumerate(outline(result.case, result.known.get(result.case.eval_id)), start=1):
@@ -557,7 +549,7 @@ def _calls(calls: Sequence[CallLine], number: int) -> None:
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            "tool": st.column_config.TextColumn(width=_name_width(calls)),
+            "tool": st.column_config.TextColumn(width=name_width(call.tool for call in calls)),
             **dict.fromkeys(_WHOLE, st.column_config.TextColumn(help="Select a row to see it whole below")),
         },
         alt="Tool calls of the turn with their responses",

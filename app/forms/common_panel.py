@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias, TypeVar
 
@@ -116,6 +116,15 @@ def place(gap: Gap = "xsmall") -> DeltaGenerator:
     page: a button that is replaced between press and release gets no click.
     """
     return st.container(gap=gap)
+
+
+_LETTER, _FEWEST, _WIDEST = 8, 8, 400
+"""A letter of a table in pixels, how many a column of names has room for at least, and its greatest width."""
+
+
+def name_width(names: Iterable[str]) -> int:
+    """Return how wide a column of names is, in pixels: each is whole up to a length, and what is behind it is scrolled to."""
+    return min((max((_FEWEST, *map(len, names))) + 4) * _LETTER, _WIDEST)
 
 
 def unfolding(label: str, key: str, icon: str) -> ExpanderContainer:

@@ -23,6 +23,7 @@ from app.evalsets.cases.review_panel import STATUS_WORDS, review_words
 from app.evalsets.choices_panel import csv_button, keep_option, option_key
 from app.evalsets.set_context import OpenCase, SetCommand, SetContext
 from app.evalsets.workspace import Workspace
+from app.forms.common_panel import name_width
 from app.forms.safe_labels import literal
 from app.session import page_state
 from app.session.named_view_widgets import named_page, page_choice
@@ -141,7 +142,7 @@ def _table(
         on_select="rerun",
         selection_mode=("single-row", "single-column"),  # so a browser sorts nothing by itself
         column_config={
-            "case": st.column_config.TextColumn(width="medium"),
+            "case": st.column_config.TextColumn(width=name_width(row.eval_id for row in shown)),
             "first message": st.column_config.TextColumn(width="medium"),
             "turns": st.column_config.NumberColumn(width="small"),
         },

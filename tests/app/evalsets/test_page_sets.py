@@ -113,6 +113,16 @@ def test_the_filters_wait_for_their_switch_on_a_phone(path: Path) -> None:
     assert tab.fill("case_more", True).run().keys("case_filters_") == ["case_filters_open"]
 
 
+def test_the_name_of_a_case_is_whole_where_there_is_room(path: Path) -> None:
+    """A short one leaves the room to what is beside it."""
+    tab = on_set(path)
+    short = json.loads(tab.app.dataframe[0].proto.columns)["case"]["width"]
+    name = "water_damage_that_was_told_by_phone"
+    edited_sets().of("local", path).work.apply(DuplicateCase(case="one", eval_id=name))
+    width = json.loads(tab.run().app.dataframe[0].proto.columns)["case"]["width"]
+    assert short < 8 * len(name) <= width
+
+
 def test_a_case_keeps_the_search_that_it_was_found_by(path: Path) -> None:
     """A tab at its address has the same place among the cases, and the list the same search; what no filter knows is left out.
 
