@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.evalsets.cases.case_forms import OpenPart, unapplied
+from app.evalsets.cases.case_forms import OpenPart, save_of, unapplied
 from app.evalsets.cases.case_panel import case_page
 from app.evalsets.cases.cases_tab import cases_tab
 from app.evalsets.conflict_panel import conflict_page, difference_words, shown_differences
@@ -212,14 +212,8 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             disabled=saving or not work.is_changed,
             help="Saves to the file. Shows the changes first if a case is deleted or a form is not applied.",
         ):
-            asked = AskToSave() if _loses(scene) else SaveSet()
+            asked = save_of(scene)
     return asked
-
-
-def _loses(scene: SetContext) -> bool:
-    """Return whether a save deletes a case, or leaves out what was typed into a form."""
-    is_typed = any(part for _, part in unapplied(scene.drafts, scene.work))
-    return is_typed or any(each.kind == "removed" for each in changes(scene.work).cases)
 
 
 def _downloads(work: SetWork) -> None:

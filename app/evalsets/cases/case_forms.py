@@ -8,7 +8,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from app.evalsets.cases.case_fields import CasePart, part_of
+from app.evalsets.set_context import AskToSave, SaveSet, SetCommand, SetContext
 from app.forms.widget_store import DraftStore, carry_over, slug, values_of
+from evalset.editing.set_changes import changes
 from evalset.editing.set_work import SetWork
 from simulator.base.frozen_value import Value
 
@@ -73,6 +75,12 @@ def unapplied(drafts: DraftStore, work: SetWork) -> list[OpenPart]:
         OpenPart(form, part_of(work, form.case, form.name)) for form in forms if form and form.case in work
     ]
     return [each for each in found if each.part is not None and _is_typed(drafts, each.form, each.part)]
+
+
+def save_of(scene: SetContext) -> SetCommand:
+    """Return what saves a set; it is shown first where a save deletes a case, or leaves out what was typed into a form."""
+    removes = any(each.kind == "removed" for each in changes(scene.work).cases)
+    return AskToSave() if removes or unapplied(scene.drafts, scene.work) else SaveSet()
 
 
 def _is_typed(drafts: DraftStore, form: CaseForm, part: CasePart) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.evalsets.cases.case_fields import comment_name
+from app.evalsets.cases.case_forms import save_of
 from app.evalsets.set_context import ApplyEdits, EditPart, SetCommand, SetContext
 from app.forms.common_panel import place, problem
 from app.forms.safe_labels import Color, literal, safe_label
@@ -91,9 +92,23 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
             st.warning(
                 f"This case is approved and still has {blank_word(blanks)}.", icon=":material/help_center:"
             )
+        if review.status and scene.work.is_changed:
+            asked = _unsaved(scene) or asked
         for number, comment in enumerate(review.comments):
             asked = _comment(key, review, case, number, comment) or asked
     return asked
+
+
+def _unsaved(scene: SetContext) -> SetCommand | None:
+    """Say next to a status that it is not in the file yet, as other edits; return the wish to save."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="review_unsaved"):
+        st.warning(
+            "The set has changes that are not saved. The doctor and runs use the saved file.",
+            icon=":material/edit:",
+        )
+        return (
+            save_of(scene) if st.button("Save changes", key="review_save", icon=":material/save:") else None
+        )
 
 
 def reviewer_name(scene: SetContext, label: str, **how: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from app.evalsets.cases.case_forms import save_of
 from app.evalsets.choices_panel import keep_option, option_key
 from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
 from app.evalsets.run.case_marks import edit_of, played_until
@@ -56,7 +57,7 @@ def command_of(
 ) -> SetCommand | None:
     """Return the command for what was asked about a case, in this tab or on the page of the case."""
     if isinstance(asked, AskToSave):
-        return asked
+        return save_of(scene)
     if isinstance(asked, OpenCase):
         rows = scene.work.rows()
         return OpenCase(key=next((row.key for row in rows if row.eval_id == asked.key), asked.key))

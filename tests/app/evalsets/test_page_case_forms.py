@@ -286,7 +286,9 @@ def test_a_case_is_reviewed_and_found_by_its_status(path: Path) -> None:
     work = edited_sets().of("local", path).work
     (comment,) = work.review("one").comments
     assert (comment.by, comment.turn, comment.call, comment.call_id) == ("Ann", 1, 1, "c1")
-    tab.click("set_save")
+    tab.click("review_save")  # next to the status, with all other edits
+    assert not work.is_changed
+    assert not tab.keys("review_unsaved")
     tab.unfold("case_step_one_0_6").click("edit_one_0_6")
     tab.fill("text_part-one", "No.")
     assert ":material/history:" in tab.click("part_accept").words
