@@ -25,9 +25,16 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
 class Unwritten(ABC):
-    """Something that is changed in any thread and stored by the writer's."""
+    """Something that is changed in any thread, under its lock, and stored by the writer's.
 
-    def __init__(self) -> None:
+    Args:
+        name: What it is, in an error.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lock = name, threading.Lock()
+        self.changed = self.durable = 0
+        """How often it was changed, and how many of these changes are durable."""
         self.error: StoreError | None = None
         """What went wrong when it was last tried to store it."""
         self.waits = False
@@ -48,17 +55,9 @@ class Unwritten(ABC):
         return f"{self.name}: saving takes longer than {LATE_SECONDS:g} s"
 
     @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is, in an error."""
-
-    @abstractmethod
-    def changes(self) -> int:
-        """How often it was changed."""
-
-    @abstractmethod
-    def changes_stored(self) -> int:
-        """How many of these changes are durable."""
+    def is_durable(self) -> bool:
+        """Whether nothing of it is left to be stored."""
+        return self.durable >= self.changed
 
     @abstractmethod
     def store(self) -> None:
@@ -109,11 +108,11 @@ class Writer:
         Raises:
             StoreError: They could not be stored, or not within so many seconds.
         """
-        goal, end = item.changes(), time.monotonic() + timeout
+        goal, end = item.changed, time.monotonic() + timeout
         with self._changed:
             # A try that has begun may not know the newest changes.
             enough = item.tries + (2 if self._now is item else 1)
-            while item.changes_stored() < goal:
+            while item.durable < goal:
                 if item.tries >= enough and item.error:
                     raise item.error
                 if self._stops and self._now is not item and not item.waits:
@@ -186,7 +185,7 @@ class Writer:
             if error is None:
                 self._pause = _FIRST_PAUSE
                 self._retry()
-                is_done = item.changes_stored() >= item.changes()
+                is_done = item.is_durable
                 item.since = None if is_done else time.monotonic()
                 if not is_done:
                     self._enqueue(item, even_if_closed=True)
@@ -215,7 +214,7 @@ class JournalTail(NamedTuple):
 class DurablePart(Unwritten):
     """What the store knows of one journal.
 
-    The journal holds `lock` while it changes, and counts its changes in `changed`; `query` is what its user asked
+    The journal counts its changes in `changed`; `query` is what its user asked
     first, where that is new. `content` gives what the journal holds from a fact on.
 
     Args:
@@ -237,37 +236,21 @@ class DurablePart(Unwritten):
         stored: list[int],
         place: Place,
     ) -> None:
-        super().__init__()
+        super().__init__(f"session {session_id!r}")
         self.session_id, self.database, self.writer = session_id, database, writer
         self.stored, self.place, self.superseded = stored, place, False
-        self.lock = threading.Lock()
-        self.changed = 0
         self.query: str | None = None
         self.token: str | None = None
         """Of the lease under which the journal is appended to."""
         self.content: Callable[[int], JournalTail]
-        self._changes_stored = 0
         self._attempts: list[CommitAttempt] = []
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        """What it is, in an error."""
-        return f"session {self.session_id!r}"
-
-    def changes(self) -> int:
-        """How often something was appended or the head moved."""
-        return self.changed
-
-    def changes_stored(self) -> int:
-        """How many of these changes are durable."""
-        return self._changes_stored
 
     def store(self) -> None:
         """Store what is not durable; see `Unwritten`."""
         with self.lock:
             changed, batch = self.changed, self._batch()
-        if changed == self._changes_stored:
+        if changed == self.durable:
             return
         with self.database.writing(unhurried=WRITER_SECONDS) as connection:
             written = write_batch(connection, batch, self._clock())
@@ -276,22 +259,19 @@ class DurablePart(Unwritten):
         with self.lock:
             self.stored.extend(written.numbers)
             self.place, self.superseded = written.place, written.superseded
-            self._changes_stored, self._attempts = changed, []
-            if self.query is batch.summary.query:
+            self.durable, self._attempts = changed, []
+            if self.query is batch.query:
                 self.query = None
 
     def _batch(self) -> Batch:
-        facts, parents, head, status, turns = self.content(len(self.stored))
         return Batch(
             session_id=self.session_id,
-            facts=facts,
-            parents=parents,
+            **self.content(len(self.stored))._asdict(),
             stored=self.stored,
-            head=head,
             follows=self.place,
             superseded=self.superseded,
             attempts=self._attempts,
-            summary=Summary(status, turns, self.query),
+            query=self.query,
             token=self.token,
         )
 
@@ -312,15 +292,6 @@ class CommitAttempt:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What the library shows of a session as it is at its head. `query` is None where it is as it was."""
-
-    status: str
-    turns: int
-    query: str | None
-
-
-@dataclass(frozen=True)
 class Batch:
     """What a journal holds and the store does not yet.
 
@@ -333,7 +304,8 @@ class Batch:
         follows: Where the session was in the store when this journal last read or wrote it.
         superseded: Somebody else went on with the session; the head is theirs.
         attempts: What may have been done already, the oldest first.
-        summary: For the library.
+        status: What the library shows of the session as it is at its head; so `turns`.
+        query: What its user asked first; None where that is as it was.
         token: Of the lease under which it was appended; None where there is none.
     """
 
@@ -345,7 +317,9 @@ class Batch:
     follows: Place
     superseded: bool
     attempts: Sequence[CommitAttempt]
-    summary: Summary
+    status: str
+    turns: int
+    query: str | None = None
     token: str | None = None
 
 
@@ -440,13 +414,13 @@ def _done(connection: Connection, batch: Batch, place: Place) -> CommitAttempt |
 
 
 def _note(connection: Connection, batch: Batch, changed_at: float, written: CommitResult, now: float) -> None:
-    here, summary = SESSIONS.c.session_id == batch.session_id, batch.summary
+    here = SESSIONS.c.session_id == batch.session_id
     # A clock that was set back must not make the newest session look old.
     values: dict[str, Any] = {**written.place._asdict(), "changed_at": max(now, changed_at)}
     if not written.superseded:
-        values |= {"status": summary.status, "turns": summary.turns}
-    if not written.superseded and summary.query is not None:
-        values["query"] = plain(summary.query)
+        values |= {"status": batch.status, "turns": batch.turns}
+    if not written.superseded and batch.query is not None:
+        values["query"] = plain(batch.query)
         row = connection.execute(select(SESSIONS).where(here)).mappings().one()
         values["words"] = words({**row, **values})
     connection.execute(update(SESSIONS).where(here).values(**values))

@@ -49,8 +49,8 @@ class JournalStore(Library):
         self.leases = Leases(database, clock, new_id, self._holder)
         self._writer = Writer(database.name, at_end=database.close, on_late=database.suspect)
         database.when_back(self._writer.retry)
-        self._drafts = DraftBox(database, self._writer)
-        self._unsaved = UnsavedBox(database, self._writer)
+        self._drafts = DraftBox("typed text", database, self._writer)
+        self._unsaved = UnsavedBox("unsaved edits", database, self._writer)
         # Also when the process ends: what was appended last is stored then.
         self._end = weakref.finalize(self, self._writer.stop, _AT_EXIT)
 
@@ -189,7 +189,7 @@ class JournalStore(Library):
     @property
     def has_unwritten_drafts(self) -> bool:
         """Whether a draft, or unsaved work, is not durable yet."""
-        return any(box.changes_stored() < box.changes() for box in (self._drafts, self._unsaved))
+        return not (self._drafts.is_durable and self._unsaved.is_durable)
 
     def export(self, session_id: str) -> str:
         """Write a session as one JSON file, as far as it is durable: its record without owner and token, and its journal.
@@ -321,7 +321,7 @@ class StoredJournal(Journal):
     @property
     def has_unwritten(self) -> bool:
         """Whether something that was appended is not durable yet."""
-        return self._shelf.changes_stored() < self._shelf.changed
+        return not self._shelf.is_durable
 
     def append(self, fact: Fact) -> int:
         """Append a fact as `Journal.append` does; it is stored soon after.
@@ -411,7 +411,7 @@ class StoredJournal(Journal):
         shelf = self._shelf
         with shelf.lock:
             before = shelf.changed
-            if shelf.changes_stored() < before:
+            if not shelf.is_durable:
                 return False
         place, news = self._news()
         if news is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import zlib
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
 from simulator.base.json_values import fingerprint
 from simulator.store.database import DRAFTS, SESSIONS, UNSAVED, WRITER_SECONDS, Database
@@ -19,40 +19,56 @@ from simulator.store.session_rows import is_id
 
 _LOG = logging.getLogger(__name__)
 
+Kept = TypeVar("Kept")
 
-class DraftBox(Unwritten):
-    """The drafts of all sessions, by session and name."""
 
-    def __init__(self, database: Database, writer: Writer) -> None:
-        super().__init__()
+class Box(Unwritten, Generic[Kept]):
+    """What many people have typed, each under two keys; None where it was taken away.
+
+    Args:
+        name: What it is, in an error.
+        database: Where it is stored.
+        writer: Who stores it.
+    """
+
+    def __init__(self, name: str, database: Database, writer: Writer) -> None:
+        super().__init__(name)
         self._database, self._writer = database, writer
-        self._lock = threading.Lock()
-        self._unwritten: dict[tuple[str, str], str | None] = {}
-        self._changes, self._stored = 0, 0
+        self._unwritten: dict[tuple[str, str], Kept | None] = {}
 
-    @property
-    def name(self) -> str:
-        """What it is, in an error."""
-        return "typed text"
+    def _keep(self, typed: Mapping[tuple[str, str], Kept | None]) -> None:
+        with self.lock:
+            self._unwritten |= typed
+            self.changed += 1
+        self._writer.tell(self)
 
-    def changes(self) -> int:
-        """How often drafts were put."""
-        return self._changes
+    def store(self) -> None:
+        """Store what is not durable; see `Unwritten`."""
+        with self.lock:
+            changed, unwritten = self.changed, dict(self._unwritten)
+        with self._database.writing(unhurried=WRITER_SECONDS) as connection:
+            self._write(connection, unwritten)
+        with self.lock:
+            for key, typed in unwritten.items():
+                if self._unwritten.get(key, typed) is typed:
+                    self._unwritten.pop(key, None)
+            self.durable = changed
 
-    def changes_stored(self) -> int:
-        """How many of these changes are durable."""
-        return self._stored
+    @abstractmethod
+    def _write(self, connection: Connection, unwritten: Mapping[tuple[str, str], Kept | None]) -> None:
+        """Store what was typed."""
+
+
+class DraftBox(Box[str]):
+    """The drafts of all sessions, by session and name."""
 
     def put(self, session_id: str, changed: Mapping[str, str | None]) -> None:
         """Change drafts of a session; None takes one away."""
-        with self._lock:
-            self._unwritten |= {(session_id, name): text for name, text in changed.items()}
-            self._changes += 1
-        self._writer.tell(self)
+        self._keep({(session_id, name): text for name, text in changed.items()})
 
     def of(self, session_id: str) -> dict[str, str]:
         """Return the drafts of a session as they are now, durable or not."""
-        with self._lock:
+        with self.lock:
             unwritten = {name: text for (of, name), text in self._unwritten.items() if of == session_id}
         if not is_id(session_id):
             return {}
@@ -68,35 +84,25 @@ class DraftBox(Unwritten):
                     _LOG.warning("Session %r: a text that was typed is damaged: %r", session_id, name)
         return {name: text for name, text in {**stored, **unwritten}.items() if text is not None}
 
-    def store(self) -> None:
-        """Store what is not durable; see `Unwritten`. Drafts of sessions that are gone are dropped."""
-        with self._lock:
-            changes, unwritten = self._changes, dict(self._unwritten)
-        with self._database.writing(unhurried=WRITER_SECONDS) as connection:
-            ids = sorted({session_id for session_id, _ in unwritten if is_id(session_id)})
-            known = set(
-                connection.scalars(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id.in_(ids)))
-            )
-            rows = [
-                {"of": session_id, "called": json.dumps(name), "now": json.dumps(text)}
-                for (session_id, name), text in unwritten.items()
-                if session_id in known
-            ]
-            if rows:
-                place = (DRAFTS.c.session_id == bindparam("of")) & (DRAFTS.c.name == bindparam("called"))
-                connection.execute(delete(DRAFTS).where(place), rows)
-            if there := [row for row in rows if row["now"] != "null"]:
-                values: dict[str, Any] = {
-                    "session_id": bindparam("of"),
-                    "name": bindparam("called"),
-                    "text": bindparam("now"),
-                }
-                connection.execute(insert(DRAFTS).values(values), there)
-        with self._lock:
-            for key, text in unwritten.items():
-                if self._unwritten.get(key, text) is text:
-                    self._unwritten.pop(key, None)
-            self._stored = changes
+    def _write(self, connection: Connection, unwritten: Mapping[tuple[str, str], str | None]) -> None:
+        """Store drafts; those of sessions that are gone are dropped."""
+        ids = sorted({session_id for session_id, _ in unwritten if is_id(session_id)})
+        known = set(connection.scalars(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id.in_(ids))))
+        rows = [
+            {"of": session_id, "called": json.dumps(name), "now": json.dumps(text)}
+            for (session_id, name), text in unwritten.items()
+            if session_id in known
+        ]
+        if rows:
+            place = (DRAFTS.c.session_id == bindparam("of")) & (DRAFTS.c.name == bindparam("called"))
+            connection.execute(delete(DRAFTS).where(place), rows)
+        if there := [row for row in rows if row["now"] != "null"]:
+            values: dict[str, Any] = {
+                "session_id": bindparam("of"),
+                "name": bindparam("called"),
+                "text": bindparam("now"),
+            }
+            connection.execute(insert(DRAFTS).values(values), there)
 
 
 # Keeps work on files that nobody has saved yet, by its owner and the file: with what it was made on, so that it can be gone on with.
@@ -121,35 +127,12 @@ class Unsaved(NamedTuple):
     at: float = 0.0
 
 
-class UnsavedBox(Unwritten):
-    """The unsaved work of everybody."""
-
-    def __init__(self, database: Database, writer: Writer) -> None:
-        super().__init__()
-        self._database, self._writer = database, writer
-        self._lock = threading.Lock()
-        self._unwritten: dict[tuple[str, str], Unsaved | None] = {}
-        self._changes, self._stored = 0, 0
-
-    @property
-    def name(self) -> str:
-        """What it is, in an error."""
-        return "unsaved edits"
-
-    def changes(self) -> int:
-        """How often work was put."""
-        return self._changes
-
-    def changes_stored(self) -> int:
-        """How many of these changes are durable."""
-        return self._stored
+class UnsavedBox(Box[Unsaved]):
+    """The unsaved work of everybody, by owner and file."""
 
     def put(self, owner: str, path: str, work: Unsaved | None) -> None:
         """Keep somebody's work on a file in the place of what was kept; None where there is none any more."""
-        with self._lock:
-            self._unwritten[owner, path] = work
-            self._changes += 1
-        self._writer.tell(self)
+        self._keep({(owner, path): work})
 
     def of(self, owner: str, path: str) -> Unsaved | None:
         """Return somebody's work on a file, durable or not; None where there is none.
@@ -157,7 +140,7 @@ class UnsavedBox(Unwritten):
         Raises:
             StoreError: The store does not answer, or the work is damaged.
         """
-        with self._lock:
+        with self.lock:
             if (owner, path) in self._unwritten:
                 return self._unwritten[owner, path]
         if not is_id(owner):
@@ -172,39 +155,25 @@ class UnsavedBox(Unwritten):
         except (TypeError, ValueError, zlib.error) as error:
             raise StoreError(f"the unsaved work on {path} is damaged in the session database") from error
 
-    def store(self) -> None:
-        """Store what is not durable; see `Unwritten`."""
-        with self._lock:
-            changes, unwritten = self._changes, dict(self._unwritten)
-        with self._database.writing(unhurried=WRITER_SECONDS) as connection:
-            for (owner, path), work in unwritten.items():
-                if not is_id(owner):
-                    continue
-                here = _place(owner, path)
-                if work is None:
-                    connection.execute(delete(UNSAVED).where(here))
-                    continue
-                mark = fingerprint(work.base) + fingerprint(work.beside or b"") + str(work.beside is None)
-                body = {"body": json.dumps(work.body), "at": work.at}
-                # What the work was made on is large, and the same for each change of it.
-                changed = connection.execute(update(UNSAVED).where(here, UNSAVED.c.mark == mark).values(body))
-                if not changed.rowcount:
-                    connection.execute(delete(UNSAVED).where(here))
-                    base = zlib.compress(work.base, _FAST)
-                    beside = None if work.beside is None else zlib.compress(work.beside, _FAST)
-                    row = {
-                        "owner": owner,
-                        "path": json.dumps(path),
-                        "mark": mark,
-                        "base": base,
-                        "beside": beside,
-                    }
-                    connection.execute(insert(UNSAVED), row | body)
-        with self._lock:
-            for key, work in unwritten.items():
-                if self._unwritten.get(key, work) is work:
-                    self._unwritten.pop(key, None)
-            self._stored = changes
+    def _write(self, connection: Connection, unwritten: Mapping[tuple[str, str], Unsaved | None]) -> None:
+        """Store the work."""
+        for (owner, path), work in unwritten.items():
+            if not is_id(owner):
+                continue
+            here = _place(owner, path)
+            if work is None:
+                connection.execute(delete(UNSAVED).where(here))
+                continue
+            mark = fingerprint(work.base) + fingerprint(work.beside or b"") + str(work.beside is None)
+            body = {"body": json.dumps(work.body), "at": work.at}
+            # What the work was made on is large, and the same for each change of it.
+            changed = connection.execute(update(UNSAVED).where(here, UNSAVED.c.mark == mark).values(body))
+            if not changed.rowcount:
+                connection.execute(delete(UNSAVED).where(here))
+                base = zlib.compress(work.base, _FAST)
+                beside = None if work.beside is None else zlib.compress(work.beside, _FAST)
+                row = {"owner": owner, "path": json.dumps(path), "mark": mark, "base": base, "beside": beside}
+                connection.execute(insert(UNSAVED), row | body)
 
 
 def _place(owner: str, path: str) -> ColumnElement[bool]:
