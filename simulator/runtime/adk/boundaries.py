@@ -55,6 +55,7 @@ from pydantic import Field
 from simulator.agents.agent_directory import ELSEWHERE, is_elsewhere
 from simulator.agents.agent_fingerprint import keep_declared_model
 from simulator.base.secret_masking import error_words
+from simulator.facts import ToolAnswered
 from simulator.runtime.adk.adk_private import (
     ToolSeat,
     children_of,
@@ -81,7 +82,6 @@ from simulator.runtime.adk.turn_context import (
     MODEL_STAND_IN,
     PLACE,
     SCOPE,
-    TurnInProgress,
     stand_in_of,
 )
 from simulator.runtime.errors import SimulationError
@@ -482,16 +482,20 @@ async def _tool_run(
     if stand_in_of(tool_context) is not None:
         real = functools.partial(_without_turn, tool, real)
     elif isinstance(tool, AnswersItself):
-        real = functools.partial(_from_its_environment, tool, turn)
+        real = functools.partial(_from_its_environment, tool, turn.answered_calls)
     elif not has_code:
         real = functools.partial(_nothing_real, tool.name)
     return await turn.ask_tool(_boundary_call(tool, real, args, tool_context)._replace(has_code=has_code))
 
 
 async def _from_its_environment(
-    tool: AnswersItself, turn: TurnInProgress, *, args: dict[str, Any], tool_context: ToolContext
+    tool: AnswersItself,
+    answered: Callable[[], tuple[ToolAnswered, ...]],
+    *,
+    args: dict[str, Any],
+    tool_context: ToolContext,
 ) -> Any:
-    return await tool.answer_after(turn.answered_calls(), args, tool_context)
+    return await tool.answer_after(answered(), args, tool_context)
 
 
 async def _nothing_real(name: str, **_: Any) -> Any:

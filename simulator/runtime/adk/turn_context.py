@@ -5,64 +5,17 @@ Context variables reach AgentTool's runner, parallel agents, workflow nodes and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from simulator.base.json_values import JsonObject
-from simulator.facts import ToolAnswered
+
+if TYPE_CHECKING:
+    from simulator.runtime.turns.turn import TurnRun
 
 GUARD_NAME = "golden_trace_guard"
 """The name of the plugin that seats what the walk at loading could not reach."""
-
-
-class TurnInProgress(Protocol):
-    """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.turns.replay_release.TurnReplay`."""
-
-    loop: Any
-    settling: Any
-    replay: Any
-    declared: tuple[Any, ...]
-
-    async def ask_model(self, call: Any) -> list[Any]:
-        """Ask the agent's seat; return its responses as ADK takes them, or raise its error."""
-        ...
-
-    async def ask_tool(self, call: Any) -> Any:
-        """Ask the environment for a tool's answer; return it, or raise it."""
-        ...
-
-    async def ask_agent_tool(self, call: Any, runs: Callable[[], Awaitable[Any]]) -> Any:
-        """Let the agent of a tool run, or its player answer; return the answer, or raise it."""
-        ...
-
-    async def ask_code(self, call: Any) -> JsonObject:
-        """Ask the environment what code prints."""
-        ...
-
-    def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Return the tool calls that were answered in the session so far, in order."""
-        ...
-
-    def note_event(self, event: Any) -> None:
-        """Take down an event that ADK has appended."""
-        ...
-
-    def note_effect(self, event: Any) -> None:
-        """Take down that an event is an effect of a tool's call, before ADK appends it."""
-        ...
-
-    def note_artifact(self, artifact: Any) -> None:
-        """Take down an artifact that was saved."""
-        ...
-
-    def note_steering(self, tool_name: str) -> None:
-        """Take down that ADK is about to carry out a tool that steers its flow, which no rule can answer."""
-        ...
-
-    def note_problem(self, text: str) -> None:
-        """Take down something that the person should know."""
-        ...
 
 
 class StandsIn(Protocol):
@@ -95,7 +48,7 @@ class RealCall(NamedTuple):
     take_event: Callable[[Any], None] | None = None
 
 
-CURRENT_TURN: ContextVar[TurnInProgress | None] = ContextVar("simulation_turn", default=None)
+CURRENT_TURN: ContextVar[TurnRun | None] = ContextVar("simulation_turn", default=None)
 """The turn in progress; None means that no simulation is active, and everything seated passes through."""
 
 SCOPE: ContextVar[str] = ContextVar("simulation_scope", default="")

@@ -342,7 +342,8 @@ def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -
             shown.append((getattr(llm_request.contents, "is_unread", None), [*llm_request.contents]))
             return super().generate_content_async(llm_request, stream)
 
-    for turn in (None, SimpleNamespace(replay=SimpleNamespace(models_ahead=2))):
+    turns: tuple[Any, ...] = (None, SimpleNamespace(replay=SimpleNamespace(models_ahead=2)))
+    for turn in turns:
         token = CURRENT_TURN.set(turn)
         run_by_adk(LlmAgent(name="clerk", model=Looks(turns=[[call("find")]]), tools=[find]))
         CURRENT_TURN.reset(token)
