@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, canonical
-from simulator.environment.conventions.entity_kinds import is_identifier, spelled
+from simulator.environment.conventions import is_identifier, spelled
 from simulator.environment.drafts.docstrings import (
     asks_for_date,
     choices_in,

@@ -46,8 +46,8 @@ from app.session.provenance_labels import places_named
 from app.session.running_panel import running
 from app.session.timeline_view import would_answer
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import is_identifier
-from simulator.environment.drafts.blanks import unsure_of, without_blanks
+from simulator.environment.conventions import is_identifier
+from simulator.environment.drafts.draft import unsure_of, without_blanks
 from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.facts import Returned
 from simulator.seats.answers import CodeAnswer

@@ -25,7 +25,7 @@ from app.forms.typed_json import TypedJsonError
 from app.forms.widget_store import KeptInputs
 from app.live.player_names import NO_MODEL
 from app.session.provenance_labels import RIGHT, RIGHT_HELP
-from simulator.environment.drafts.blanks import Blank, is_guess
+from simulator.environment.drafts.draft import Blank, is_guess
 from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.session.commands import AskForDraft, ChangeSettings, DrawAgain, StopDrafting
 

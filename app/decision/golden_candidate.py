@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from simulator.environment.call_effects import ToolEffects
-from simulator.environment.drafts.blanks import blanks_of
 from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.drafts.draft import blanks_of
 from simulator.facts import Deferred, Failed, Outcome, Raised, RaisedError, Returned
 from simulator.seats.requests import ToolRequest
 

@@ -13,10 +13,9 @@ from app.decision.golden_candidate import of_outcome
 from simulator.base.json_paths import WHOLE, JsonDifference, differing, field_place, item_place
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.call_effects import NO_EFFECTS
-from simulator.environment.conventions.entity_kinds import is_identifier
-from simulator.environment.conventions.tool_roles import UNSURE, role_of
-from simulator.environment.drafts.blanks import blanks_of
+from simulator.environment.conventions import UNSURE, is_identifier, role_of
 from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.drafts.draft import blanks_of
 from simulator.environment.recordings import nearest
 from simulator.environment.schema.schema_checks import check
 from simulator.facts import Returned

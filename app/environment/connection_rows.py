@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic import ValidationError
 
 from simulator.base.frozen_value import Value
-from simulator.environment.conventions.tool_roles import Use
+from simulator.environment.conventions import Use
 from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,

@@ -12,7 +12,7 @@ from app.forms.typed_in_language import read_number
 from app.forms.typed_json import TypedJsonError, parse_json, show_json, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.entity_kinds import id_kind, id_of
+from simulator.environment.conventions import id_kind, id_of
 from simulator.environment.world.entities import EntityChange
 from simulator.session.commands import RenameThing
 from simulator.session.history import HistoryEntry

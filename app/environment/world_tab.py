@@ -34,7 +34,7 @@ from app.session.named_view_widgets import follow_address, tell_address
 from app.session.page_commands import Asked
 from app.session.session_context import SessionContext
 from simulator.base.json_values import JsonObject, canonical, digest
-from simulator.environment.conventions.entity_kinds import id_of, kind_named
+from simulator.environment.conventions import id_of, kind_named
 from simulator.environment.world.entities import EntityChange, Tables, TablesError, read_tables
 from simulator.environment.world.tool_settings import Authority
 from simulator.session.commands import ChangeSettings, EditWorld, GiveData

@@ -27,8 +27,8 @@ from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.base.user_files import write_whole
-from simulator.environment.conventions.tool_roles import UNSURE, role_of
-from simulator.environment.drafts.blanks import SURE, Unsure
+from simulator.environment.conventions import UNSURE, role_of
+from simulator.environment.drafts.draft import SURE, Unsure
 from simulator.facts import Fact
 from simulator.session import SimulationSession
 from simulator.session.adk_event_fields import message_text

@@ -24,7 +24,7 @@ from app.session.running_panel import waiting
 from evalset.files.eval_names import flaw_of_eval_id, usable_eval_id
 from evalset.measured import changed_words
 from simulator.base.frozen_value import Value
-from simulator.environment.drafts.blanks import Unsure
+from simulator.environment.drafts.draft import Unsure
 
 if TYPE_CHECKING:
     from app.export.export_case import ExportReplay, LastRun

@@ -45,9 +45,9 @@ from app.session import page_state
 from app.session.page_fragments import fragment
 from app.session.refresh_panel import keep_unsent
 from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettingsError
-from simulator.agents.absent_packages import load_with_placeholders
 from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import choose_python, chosen_python, interpreter_named
+from simulator.agents.load_failure import load_with_placeholders
 from simulator.base.secret_masking import error_words
 from simulator.kernel.agent_kernels import agent_processes, restart
 from simulator.kernel.kernel import KernelError

@@ -32,8 +32,8 @@ from app.session.named_view_widgets import follow_address, tell_address
 from evalset.cli.shell_lines import studio_line
 from evalset.files.eval_names import holds_cases, importable_kind
 from simulator.agents import AgentEntry
-from simulator.agents.absent_packages import VARIABLE, placeholder_words
 from simulator.agents.agent_directory import AgentDirectory, said_together
+from simulator.agents.load_failure import VARIABLE, placeholder_words
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
 from simulator.kernel.agent_kernels import LOAD_SECONDS, AgentProcess

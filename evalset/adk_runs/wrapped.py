@@ -30,9 +30,9 @@ from evalset.recorded.recording import RecordedEnvironment
 from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.session_following import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
-from simulator.agents.absent_packages import without_absent_packages
 from simulator.agents.agent_folder import IMPORTS, forget, is_importable, load_by_path, on_its_ground, prepare
 from simulator.agents.agent_source import environment_data_in
+from simulator.agents.load_failure import without_absent_packages
 from simulator.runtime.adk.boundaries import without_senders
 from simulator.runtime.adk.tool_guards import guard_process
 

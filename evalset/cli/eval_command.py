@@ -102,8 +102,8 @@ def _ready(given: argparse.Namespace) -> _Ready:
     from evalset.adk_runs.run_spec import EvalRunSpec, named_place  # noqa: PLC0415 - as above
     from evalset.files.eval_names import no_case  # noqa: PLC0415 - as above
     from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - as above
-    from simulator.agents.absent_packages import absent_words, without_absent_packages  # noqa: PLC0415 - as above
     from simulator.agents.agent_settings import interpreter_named  # noqa: PLC0415 - as above
+    from simulator.agents.load_failure import absent_words, without_absent_packages  # noqa: PLC0415 - as above
 
     held = read_eval_set(given.set)
     known = [case.eval_id for case in held]
@@ -202,7 +202,7 @@ def _models(given: argparse.Namespace, config: SimulatedAgentConfig, planned: Pl
     """Decide who answers for the models, and say it."""
     from evalset.recorded.recorded_turns import written_turns  # noqa: PLC0415 - as above
     from evalset.verify.results import NO_MODEL_TURNS  # noqa: PLC0415 - as above
-    from simulator.agents.absent_packages import absent_words  # noqa: PLC0415 - as above
+    from simulator.agents.load_failure import absent_words  # noqa: PLC0415 - as above
     from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
 
     recorded = planned.recorded

@@ -51,12 +51,12 @@ from evalset.recorded.recording_files import (
 from evalset.verify.results import UnreadableSetError
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
-from simulator.agents.absent_packages import placeholder_words
 from simulator.agents.agent_settings import interpreter_named
+from simulator.agents.load_failure import placeholder_words
 from simulator.base.documents import read_file
 from simulator.base.json_values import JsonObject
 from simulator.base.secret_masking import error_words
-from simulator.environment.drafts.blanks import SURE, Unsure
+from simulator.environment.drafts.draft import SURE, Unsure
 from simulator.facts import Fact
 from simulator.kernel.kernel_agent import KernelLoader
 from simulator.runtime import Simulation, SimulationError

@@ -29,7 +29,7 @@ from evalset.recorded.recording import Author, RecordedCall, RecordedCase, Recor
 from simulator.base.adk_names import lasting
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.drafts.blanks import Unsure, still_blank
+from simulator.environment.drafts.draft import Unsure, still_blank
 from simulator.facts import Deferred, Returned
 
 EDITED = Author(source="edited")

@@ -31,8 +31,8 @@ from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn,
 from simulator.base.frozen_value import Value
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import canonical
-from simulator.environment.conventions.tool_roles import is_error
-from simulator.environment.drafts.blanks import SURE
+from simulator.environment.conventions import is_error
+from simulator.environment.drafts.draft import SURE
 from simulator.session.adk_event_fields import message_text
 from simulator.session.history import (
     AgentMessage,

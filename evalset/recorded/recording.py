@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from evalset.recorded.tolerances import Tolerance
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.blanks import Unsure
+from simulator.environment.drafts.draft import Unsure
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings import ObservedCall
 from simulator.facts import NOTHING_EARLIER, EarlierData, Outcome, Provenance, RaisedError, ToolEffects

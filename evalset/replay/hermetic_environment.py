@@ -55,8 +55,8 @@ from evalset.replay.session_following import (
     runs_scenario,
 )
 from evalset.replay.session_replay import RecordedConversation, SessionReplay, words_of
-from simulator.agents.absent_packages import USES, AbsentPackageError
 from simulator.agents.agent_directory import runs_elsewhere
+from simulator.agents.load_failure import USES, AbsentPackageError
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.world.tool_settings import TRANSFER
 from simulator.facts import NOTHING_EARLIER

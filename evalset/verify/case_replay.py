@@ -53,8 +53,8 @@ from evalset.replay.session_replay import SessionReplay
 from evalset.verify.results import PLAY_RECORDED, Players
 from evalset.verify.verify_request import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.absent_packages import AbsentPackageError, absent_words
 from simulator.agents.load_advice import absent_package, lacks_credentials
+from simulator.agents.load_failure import AbsentPackageError, absent_words
 from simulator.base.adk_names import lasting
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.base.secret_masking import error_words

@@ -49,9 +49,9 @@ from simulator.agents import (
     agent_named,
     catalogue_for,
 )
-from simulator.agents.absent_packages import does_without
 from simulator.agents.agent_folder import agent_above
 from simulator.agents.agent_source import project_folders
+from simulator.agents.load_failure import does_without
 from simulator.base.documents import read_file
 from simulator.base.json_text import JsonSizeError
 

@@ -40,7 +40,7 @@ from evalset.verify.scoring import unknown_in
 from evalset.verify.varying_values import RunSettings, judged_again, scored_as
 from evalset.verify.verify_request import Criteria, Stop, Told, VerifyProgress, VerifyRequest, WorkPart
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.absent_packages import absent_words, placeholder_words, without_absent_packages
+from simulator.agents.load_failure import absent_words, placeholder_words, without_absent_packages
 from simulator.base.json_text import collecting_seldom
 from simulator.runtime.adk.adk_private import let_missing_a2a_be_known
 from simulator.runtime.adk.outside_work import asked_what_there_is

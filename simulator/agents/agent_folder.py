@@ -15,17 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig, is_agent
-from simulator.agents.absent_packages import (
+from simulator.agents.agent_source import is_everybodys, project_folders
+from simulator.agents.load_advice import absent_package, lacking_variables, noting_unset
+from simulator.agents.load_failure import (
     AbsentPackageError,
+    AgentLoadError,
     are_chosen,
     does_without,
     made_of_what_is_there,
+    noting_coroutines,
     placeholders,
     stand_ins,
 )
-from simulator.agents.agent_source import is_everybodys, project_folders
-from simulator.agents.load_advice import absent_package, lacking_variables, noting_unset
-from simulator.agents.load_failure import AgentLoadError, noting_coroutines
 from simulator.base.documents import read_file
 from simulator.base.python_source import parsed
 

@@ -1,4 +1,8 @@
-"""What is set of agents: where the command line and the environment say that they are, the demo agents, and the interpreter that runs one: chosen by a person, or of its project's own environment."""
+"""What is set of agents: where they are looked for, and which Python runs one.
+
+The command line and the environment name a folder, and a file of configs; the demo agents ship with the studio. An agent runs in the interpreter that
+a person has chosen for it, or in that of its project's own environment.
+"""
 
 from __future__ import annotations
 

@@ -19,9 +19,18 @@ from importlib.metadata import PackageNotFoundError, distributions, requires
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simulator.agents.absent_packages import ACCOUNT, PLACEHOLDER, VARIABLE, are_chosen
 from simulator.agents.agent_source import project_folders, read_at, read_without_default
-from simulator.agents.load_failure import CAUSED_BY, NOT_SET, failure_words, own_error, place_in
+from simulator.agents.load_failure import (
+    ACCOUNT,
+    CAUSED_BY,
+    NOT_SET,
+    PLACEHOLDER,
+    VARIABLE,
+    are_chosen,
+    failure_words,
+    own_error,
+    place_in,
+)
 
 ADK_NEEDED = "'google-adk>=2.11'"
 OLDEST_ADK = (2, 11)

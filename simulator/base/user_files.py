@@ -1,4 +1,8 @@
-"""Files of a user: where their data is kept, and how a file is replaced whole or not at all, so that a reader, also after a crash, sees the old or the new one."""
+"""Files of a user: where their data is kept, and how a file is written whole or not at all.
+
+A new text is written beside the file, forced to the disk and put in its place, so that a reader, also after a crash, sees the old or the new one.
+One writer at a time is let in, by a lock that the system drops when its holder dies.
+"""
 
 from __future__ import annotations
 
@@ -254,9 +258,6 @@ def keep_copy(named: Callable[[int], Path], text: bytes) -> Path:
             raise
         sync_folder(copy.parent)
         return copy
-
-
-# Lets one writer at a time into a file: by a lock that the kernel drops when its holder dies.
 
 
 try:

@@ -20,7 +20,7 @@ from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
-from simulator.environment.drafts.blanks import SURE, Unsure, unsure_of
+from simulator.environment.drafts.draft import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
 from simulator.environment.injection.rules import Trial
 from simulator.environment.schema.schema_checks import misfit_calls

@@ -16,8 +16,7 @@ from typing import Any
 
 from simulator.base.json_values import copied
 from simulator.base.secret_masking import error_words
-from simulator.environment.drafts.blanks import Blank
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Blank, Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import GUESS
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import DraftDrawn, Outcome, ToolProposed

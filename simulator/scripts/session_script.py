@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.blanks import Unsure
+from simulator.environment.drafts.draft import Unsure
 from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings import ObservedCall
 from simulator.facts import (

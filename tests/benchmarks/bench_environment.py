@@ -16,7 +16,7 @@ from google.genai import types
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.candidates import candidates, drafted
-from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.drafts.draft import DraftCall
 from tests.benchmarks.bench_turns import Caller, find_order
 
 FIELDS, ROUNDS, CALLS, EACH = 50, 60, 1_000, 50

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from simulator.environment.drafts.candidates import drafted
-from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.drafts.draft import DraftCall
 
 
 def _code(written: dict[str, Any]) -> Any:

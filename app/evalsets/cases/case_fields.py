@@ -42,7 +42,7 @@ from evalset.editing.sidecars import CaseComment, CaseReview, step_of
 from simulator.base.frozen_value import Value
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.blanks import SURE
+from simulator.environment.drafts.draft import SURE
 
 
 class ToolSchemas(NamedTuple):

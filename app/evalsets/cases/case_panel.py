@@ -69,8 +69,8 @@ from evalset.editing.sidecars import CaseComment
 from evalset.files.eval_names import unique_eval_id, usable_eval_id
 from evalset.recorded.recorded_turns import untold_words
 from evalset.recorded.recording import RecordedCase, end_state, unknown_parts, unknown_words
-from simulator.environment.conventions.tool_roles import is_error
-from simulator.environment.drafts.blanks import SURE, Unsure
+from simulator.environment.conventions import is_error
+from simulator.environment.drafts.draft import SURE, Unsure
 from simulator.session.adk_event_fields import message_text
 from simulator.session.history import files_in
 

@@ -1,4 +1,8 @@
-"""Drafts the answer to a tool call, offline, out of the best evidence, and offers up to five ready answers: the expected one, other outcomes of its code, and generic ones."""
+"""Drafts the answer to a tool call, offline, and offers ready answers beside it.
+
+`drafted` asks each kind of evidence for an answer, in the order of its worth: the first that has one is the draft. `candidates` are up to five: the
+draft, other outcomes of the tool's code, and generic ones, made of the draft: empty, an error, extreme values, hostile text.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,17 @@ from pydantic import JsonValue
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, copied, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.conventions.entity_kinds import is_identifier, words_of
-from simulator.environment.conventions.tool_roles import is_error
-from simulator.environment.drafts.blanks import Blank, is_flag, is_guess
-from simulator.environment.drafts.draft_request import NO_SOURCES, Draft, DraftCall, Sources, Try
+from simulator.environment.conventions import is_error, is_identifier, words_of
+from simulator.environment.drafts.draft import (
+    NO_SOURCES,
+    Blank,
+    Draft,
+    DraftCall,
+    Sources,
+    Try,
+    is_flag,
+    is_guess,
+)
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.drafts.schema_instances import error_places
 from simulator.environment.injection.distortions import hostile_texts

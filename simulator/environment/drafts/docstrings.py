@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied, same
 from simulator.base.python_source import literal, parsed
-from simulator.environment.drafts.blanks import kind_of
+from simulator.environment.drafts.draft import kind_of
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.value_sketches import shape_of
 

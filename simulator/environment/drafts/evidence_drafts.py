@@ -15,17 +15,24 @@ from simulator.base.adk_names import TEMPORARY
 from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
+    UNSURE,
+    EarlierAnswer,
     collection_of,
     is_collection,
+    is_envelope,
+    is_error,
     is_identifier,
     is_own_key,
     words_of,
 )
-from simulator.environment.conventions.tool_roles import UNSURE, EarlierAnswer, is_envelope, is_error
-from simulator.environment.drafts.blanks import (
+from simulator.environment.drafts.docstrings import example, shown_answer
+from simulator.environment.drafts.draft import (
     Blank,
     Doubts,
+    DraftCall,
+    Sources,
+    Try,
     agreeing,
     blanks_of,
     filled_from,
@@ -33,8 +40,6 @@ from simulator.environment.drafts.blanks import (
     kind_of,
     still_blank,
 )
-from simulator.environment.drafts.docstrings import example, shown_answer
-from simulator.environment.drafts.draft_request import DraftCall, Sources, Try
 from simulator.environment.drafts.field_texts import next_id
 from simulator.environment.drafts.schema_instances import (
     ADK_FORM,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from simulator.environment.conventions.entity_kinds import id_kind, is_own_key, spelled, words_of
+from simulator.environment.conventions import id_kind, is_own_key, spelled, words_of
 from simulator.environment.schema.scalar_instances import Chance
 
 if TYPE_CHECKING:

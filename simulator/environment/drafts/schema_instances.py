@@ -12,9 +12,8 @@ from pydantic import JsonValue
 
 from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import is_identifier, is_own_key, kind_named
-from simulator.environment.conventions.tool_roles import is_error
-from simulator.environment.drafts.blanks import Blank, kind_of, placeholder
+from simulator.environment.conventions import is_error, is_identifier, is_own_key, kind_named
+from simulator.environment.drafts.draft import Blank, kind_of, placeholder
 from simulator.environment.drafts.field_texts import drawn_id, drawn_number, fake, formatted, is_new_id
 from simulator.environment.drafts.session_knowledge import Rows
 from simulator.environment.evidence.sketch import Kind

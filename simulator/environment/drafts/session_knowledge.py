@@ -10,9 +10,11 @@ from pydantic import JsonValue
 
 from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
+    done_state,
     id_kind,
     id_of,
+    is_envelope,
     is_identifier,
     is_own_key,
     kind_named,
@@ -20,8 +22,7 @@ from simulator.environment.conventions.entity_kinds import (
     spelled,
     words_of,
 )
-from simulator.environment.conventions.tool_roles import done_state, is_envelope
-from simulator.environment.drafts.blanks import Blank, kind_of
+from simulator.environment.drafts.draft import Blank, kind_of
 from simulator.environment.drafts.field_texts import next_id
 from simulator.environment.world.entities import Entity
 from simulator.environment.world.world import World

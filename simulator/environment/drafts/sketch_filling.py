@@ -12,8 +12,8 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied, same
-from simulator.environment.conventions.entity_kinds import is_identifier, kind_named
-from simulator.environment.drafts.blanks import Blank, Doubts, is_guess
+from simulator.environment.conventions import is_identifier, kind_named
+from simulator.environment.drafts.draft import Blank, Doubts, is_guess
 from simulator.environment.drafts.field_texts import drawn_id, drawn_number
 from simulator.environment.drafts.schema_instances import Maker, NoValueError, ValueContext
 from simulator.environment.evidence.sketch import Hole, Sketch

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import copied
 from simulator.base.python_source import parsed
-from simulator.environment.conventions.entity_kinds import kind_named
+from simulator.environment.conventions import kind_named
 from simulator.environment.evidence.code_names import DEFINITIONS, MADE_BY, made_by, names_of, scan
 from simulator.environment.evidence.program_run import CHANGED, REBOUND, ProgramRun, RunPlan, StepBudget
 from simulator.environment.evidence.sketch import FunctionSource, Module, SeedTable

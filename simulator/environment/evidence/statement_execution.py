@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from simulator.environment.conventions.tool_roles import is_error
+from simulator.environment.conventions import is_error
 from simulator.environment.evidence import native_functions
 from simulator.environment.evidence.call_evaluation import ReturnSignal, call
 from simulator.environment.evidence.code_names import scan

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from simulator.base.adk_names import TEMPORARY
 from simulator.base.json_values import JsonObject, canonical, copied, digest
-from simulator.environment.conventions.tool_roles import is_error
+from simulator.environment.conventions import is_error
 from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
 from simulator.environment.evidence.code_names import Reached, all_parameters, makers, names_of, reached_names
 from simulator.environment.evidence.program_classes import is_none, kinds_of

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from simulator.environment.conventions.entity_kinds import kind_named
-from simulator.environment.conventions.tool_roles import is_envelope
+from simulator.environment.conventions import is_envelope, kind_named
 from simulator.environment.evidence.expression_evaluation import JSON_KINDS, truth_of
 from simulator.environment.evidence.program_classes import in_json
 from simulator.environment.evidence.program_run import ProgramRun

@@ -1,4 +1,4 @@
-"""Reads and writes ADK's `EnvironmentSimulationConfig` as text: JSON, YAML, or Python code."""
+"""ADK's `EnvironmentSimulationConfig` as text: JSON, YAML, or Python code that makes it. Code is read as a syntax tree, and never run."""
 
 from __future__ import annotations
 
@@ -66,9 +66,6 @@ def config_text(read: ReadConfig, form: TextForm) -> WrittenText:
             return WrittenText(write_yaml(config), losses)
         case "python":
             return WrittenText(snippet_of(config), losses)
-
-
-# Writes ADK's `EnvironmentSimulationConfig` as Python code, and reads such code without running it.
 
 
 _CONFIG = "EnvironmentSimulationConfig"

@@ -20,7 +20,7 @@ from simulator.base import json_paths
 from simulator.base.frozen_value import FiniteValue, Number, Whole
 from simulator.base.json_values import NotJsonError, canonical, same
 from simulator.base.work_limit import PatternError, PatternSizeError, Searcher, SearchError, searcher
-from simulator.environment.conventions.entity_kinds import plural
+from simulator.environment.conventions import plural
 from simulator.environment.expressions.expression_values import ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.injection.rule_call import Seen, Why

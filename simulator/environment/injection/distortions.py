@@ -1,4 +1,8 @@
-"""Distorts a tool's answer on purpose, seeded: cut, dropped, corrupted, emptied, blown up, or made hostile."""
+"""Distorts a tool's answer on purpose, seeded: cut, dropped, corrupted, emptied, blown up, or made hostile.
+
+Each distortion finds the places of the answer that it could strike, draws its share of them, and puts something wrong there, which its kind makes
+of what was right. Hostile texts come from a library, `hostile.yaml`.
+"""
 
 from __future__ import annotations
 
@@ -388,9 +392,6 @@ def _type(value: Any) -> str:
     return names.get(type(value).__name__, "number")
 
 
-# Makes wrong values out of right ones, seeded: garbage, other types, broken JSON, too much of everything.
-
-
 _LONGEST_GARBAGE = 10_000
 _MOST_ITEMS = 100_000
 _LETTERS = string.ascii_letters + string.digits + "#?%~^\ufffd"
@@ -520,9 +521,6 @@ def _repeated(items: list[JsonValue], missing: int) -> list[JsonValue]:
     rounds = missing // max(size(items), 1) + 1
     times = min(rounds, max(_MOST_ITEMS // len(items), 1))
     return [copied(item) for _ in range(times + 1) for item in items]
-
-
-# Keeps a library of texts that attack the agent that reads them: prompt injections and other hostile content.
 
 
 CATEGORY = "category:"

@@ -1,4 +1,8 @@
-"""Named sets of injection rules in the studio's own format, a superset of what ADK can say, and the library of faults, presets that each make one rule for a tool."""
+"""Sets of injection rules that people keep, and the library of faults that come with the studio.
+
+A set is written as JSON or YAML in the studio's own format, a superset of what ADK can say; what is wrong with one is said with its rule and field. A
+folder holds named sets, one file for each. A fault is a preset that makes one rule for a tool, and is found by words.
+"""
 
 from __future__ import annotations
 

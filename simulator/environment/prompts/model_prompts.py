@@ -14,7 +14,7 @@ from pydantic import Field
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import Json, JsonObject, canonical, digest
 from simulator.base.python_source import parsed
-from simulator.environment.conventions.entity_kinds import kind_named
+from simulator.environment.conventions import kind_named
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.prompts.json_answers import AnswerSchema, answer_schema
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
@@ -220,9 +220,6 @@ def _scalars(value: Json) -> Iterator[str]:
             yield from _scalars(inner)
     elif value is not None and not isinstance(value, bool) and value != "":
         yield canonical(value).lower()
-
-
-# Lays out the sections of a prompt: each is cut to its measure with a word that it was, and fenced as data.
 
 
 class Section(NamedTuple):

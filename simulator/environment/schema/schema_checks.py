@@ -1,4 +1,8 @@
-"""Checks a tool's answer against the schema that the tool declares."""
+"""Checks a tool's answer, and the arguments of a call, against what the tool declares.
+
+A schema in any form that a tool may declare is brought into one standard form first (`normalise`, JSON schema of 2020-12), and jsonschema checks
+values against that, with its patterns searched within bounds.
+"""
 
 from __future__ import annotations
 
@@ -417,16 +421,9 @@ _Validator: Any = extend(  # type: ignore[no-untyped-call] # jsonschema gives it
 def _formats() -> FormatChecker:
     """Know the formats that JSON schemas of tools use, read as generously as pydantic reads them."""
     checker = FormatChecker(formats=("email", "ipv4", "ipv6", "uuid"))
-    for name, reads in _readers():
+    for name, reads in _READERS.items():
         checker.checks(name, raises=ValueError)(_for_texts(reads))
     return checker
-
-
-def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
-    yield "date", date.fromisoformat
-    yield "date-time", _date_time
-    yield "time", time.fromisoformat
-    yield "uri", _uri
 
 
 def _for_texts(reads: Callable[[str], object]) -> Callable[[object], bool]:
@@ -450,7 +447,12 @@ def _uri(text: str) -> None:
         raise ValueError(f"{text!r} is not a URI")
 
 
-# Brings any schema that a tool may declare into one standard form of JSON schema (2020-12).
+_READERS: dict[str, Callable[[str], object]] = {
+    "date": date.fromisoformat,
+    "date-time": _date_time,
+    "time": time.fromisoformat,
+    "uri": _uri,
+}
 
 
 _SPELLINGS = {
@@ -535,7 +537,7 @@ class _Normaliser:
         definitions: JsonObject = {}
         while left := [ref for ref, name in self._kept.items() if name not in definitions]:
             for ref in left:
-                definitions[self._kept[ref]] = self._schema(_target(self._root, ref), 0)
+                definitions[self._kept[ref]] = self._schema(referred(self._root, ref), 0)
         return {**schema, "$defs": definitions} if definitions else schema
 
     def _schema(self, schema: JsonValue, depth: int) -> JsonValue:
@@ -568,7 +570,7 @@ class _Normaliser:
 
     def _referred(self, ref: str, beside: JsonObject, depth: int) -> JsonObject:
         try:
-            target = _target(self._root, ref)
+            target = referred(self._root, ref)
         except LookupError:
             return {**beside, "$ref": ref}
         if depth > _MOST_NESTED or self._nodes > _MOST_NODES or self._contains_itself(ref):
@@ -605,7 +607,7 @@ class _Normaliser:
     def _references(self, ref: str) -> frozenset[str]:
         if ref not in self._within:
             try:
-                target = _target(self._root, ref)
+                target = referred(self._root, ref)
             except LookupError:
                 target = {}
             self._within[ref] = frozenset(_references(target))
@@ -624,7 +626,7 @@ def _references(schema: JsonValue) -> Iterator[str]:
             yield from _references(item)
 
 
-def _target(root: JsonObject, ref: str) -> JsonValue:
+def referred(root: JsonObject, ref: str) -> JsonValue:
     """Follow a JSON pointer inside the root to a schema.
 
     Raises:

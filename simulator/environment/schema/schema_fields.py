@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import words_of
+from simulator.environment.conventions import words_of
 from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 _MOST_DEPTH = 6

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice, product
 from typing import Any
 
 from jsonschema.exceptions import UnknownType
@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
 
 from simulator.base.json_values import Json, JsonObject, same
-from simulator.environment.conventions.tool_roles import is_error
+from simulator.environment.conventions import is_error
 from simulator.environment.schema.scalar_instances import matches
 from simulator.environment.schema.schema_checks import (
     BrokenSchemaError,
@@ -26,6 +26,7 @@ from simulator.environment.schema.schema_checks import (
     check_normal,
     in_words,
     normalise,
+    referred,
     unchecked_validator,
 )
 
@@ -170,7 +171,7 @@ def _of(schema: JsonObject, properties: JsonObject, name: str) -> JsonValue:
 
 
 def _merge_items(result: JsonObject, one: JsonObject, other: JsonObject) -> None:
-    left, right = _array(one.get("prefixItems")), _array(other.get("prefixItems"))
+    left, right = _list(one.get("prefixItems")), _list(other.get("prefixItems"))
     rest, others = one.get("items", True), other.get("items", True)
     if left or right:
         longest = max(len(left), len(right))
@@ -186,10 +187,6 @@ def _merge_items(result: JsonObject, one: JsonObject, other: JsonObject) -> None
 
 def _object(value: JsonValue) -> JsonObject:
     return value if isinstance(value, dict) else {}
-
-
-def _array(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
 
 
 def _is_void(schema: JsonObject) -> bool:
@@ -333,14 +330,10 @@ class SchemaPlan:
                 yield from self._expanded(whole, [*more, *options, *rest], seen)
 
     def _target(self, ref: str) -> JsonValue:
-        target: Any = self.schema
-        for step in ref.removeprefix("#").split("/")[1:]:
-            target = (
-                target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
-            )
-        if target is None:
+        try:
+            return referred(self.schema, ref)
+        except LookupError:
             return True
-        return target if isinstance(target, (dict, bool)) else True
 
     def _has_strict(self, node: JsonValue, seen: frozenset[str]) -> bool:
         if not isinstance(node, dict):
@@ -372,28 +365,18 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
         return False
 
 
-def plan_of(schema: JsonObject) -> SchemaPlan:
-    """Return the plan of a schema as `normalise` gives it; the plans that were used last are kept."""
-    return _plan(json.dumps(schema))
-
-
 def plan_for(schema: JsonObject) -> SchemaPlan:
-    """Return the plan of a schema in any form that `normalise` reads.
+    """Return the plan of a schema in any form that `normalise` reads; the plans that were used last are kept.
 
     Raises:
         BrokenSchemaError: It is no schema.
     """
-    return _normal_plan(json.dumps(schema))
+    return _plan(json.dumps(schema))
 
 
 @lru_cache(maxsize=128)
 def _plan(text: str) -> SchemaPlan:
-    return SchemaPlan(json.loads(text))
-
-
-@lru_cache(maxsize=128)
-def _normal_plan(text: str) -> SchemaPlan:
-    return plan_of(normalise(json.loads(text)))
+    return SchemaPlan(normalise(json.loads(text)))
 
 
 def is_error_branch(schema: JsonObject) -> bool:
@@ -445,16 +428,7 @@ def _options(node: JsonObject) -> Iterator[list[JsonValue]]:
         [[{"required": [name]}, schema], [{"properties": {name: False}}]]
         for name, schema in (dependent if isinstance(dependent, dict) else {}).items()
     )
-    yield from _product(ways)
-
-
-def _product(ways: list[list[list[JsonValue]]]) -> Iterator[list[JsonValue]]:
-    if not ways:
-        yield []
-        return
-    for option in ways[0]:
-        for rest in _product(ways[1:]):
-            yield [*option, *rest]
+    yield from ([*chain.from_iterable(chosen)] for chosen in product(*ways))
 
 
 def _typed(plain: JsonObject) -> Iterator[JsonObject]:

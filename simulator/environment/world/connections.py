@@ -12,8 +12,16 @@ from pydantic import Field, JsonValue, field_validator
 
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, canonical, digest
-from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_own_key, kind_named, words_of
-from simulator.environment.conventions.tool_roles import Role, Use, role_of
+from simulator.environment.conventions import (
+    Role,
+    Use,
+    id_kind,
+    id_of,
+    is_own_key,
+    kind_named,
+    role_of,
+    words_of,
+)
 from simulator.environment.schema.schema_fields import SchemaField, fields_of
 
 Source: TypeAlias = Literal["offline", "model", "person"]
@@ -309,9 +317,6 @@ def _role_following(
     kind = before.kind if before else own[0].kind if own else ""
     source = own[0].source if own else "person"
     return ToolRole(tool_name=tool_name, use="reads", kind=kind, source=source, why="it changes nothing")
-
-
-# Looks up in the connections what a call's arguments name, and which fields of its answer hold ids.
 
 
 Shape: TypeAlias = tuple[tuple[str, Any], ...]

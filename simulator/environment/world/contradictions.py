@@ -10,8 +10,7 @@ from typing import TypeGuard
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import id_kind, id_of, words_of
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer, id_kind, id_of, words_of
 from simulator.environment.world.entities import (
     PERSON,
     SEED,

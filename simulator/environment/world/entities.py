@@ -16,7 +16,7 @@ from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import JsonObject, NotJsonError, same, taken
 from simulator.base.validation_words import InputError
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
     id_kind,
     id_of,
     is_collection,

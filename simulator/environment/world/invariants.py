@@ -13,7 +13,8 @@ from typing import Any
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject
 from simulator.base.work_limit import WorkLimit
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
+    EarlierAnswer,
     collection_of,
     id_kind,
     id_of,
@@ -21,7 +22,6 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.expressions.expression_values import CompiledExpression, ExpressionError
 from simulator.environment.expressions.expressions import compiled
 from simulator.environment.world.contradictions import broken_off
@@ -388,9 +388,6 @@ def _at(path: str, variables: Mapping[str, object]) -> Any:
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-# Tells what in an invariant could never be judged, and what to write instead.
 
 
 _METHODS = frozenset({"get", "items", "keys", "values"})

@@ -9,14 +9,17 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
+    EarlierAnswer,
+    done_state,
     id_of,
     is_collection,
+    is_envelope,
+    is_error,
     kind_named,
     own_kind,
     words_of,
 )
-from simulator.environment.conventions.tool_roles import EarlierAnswer, done_state, is_envelope, is_error
 from simulator.environment.world.connections import NamedThing, ToolIndex
 
 _MOST_DEPTH = 6

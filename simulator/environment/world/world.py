@@ -8,7 +8,8 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, same
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
+    EarlierAnswer,
     collection_of,
     id_kind,
     id_of,
@@ -16,7 +17,6 @@ from simulator.environment.conventions.entity_kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.conventions.tool_roles import EarlierAnswer
 from simulator.environment.world.connections import (
     NO_CONNECTIONS,
     ConnectionIndex,

@@ -13,10 +13,9 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.conventions.tool_roles import EarlierAnswer
-from simulator.environment.drafts.blanks import Blank
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.drafts.candidates import Candidate, around, best, draft_of
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Blank, Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.expressions.expressions import variables_of

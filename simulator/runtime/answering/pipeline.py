@@ -32,8 +32,7 @@ from typing import Any, Generic, Literal, NamedTuple
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
-from simulator.environment.drafts.blanks import SURE, Blank, Unsure, unsure_of
-from simulator.environment.drafts.draft_request import Draft
+from simulator.environment.drafts.draft import SURE, Blank, Draft, Unsure, unsure_of
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import DrawStreams, Tally
 from simulator.environment.injection.rule_effects import HangEffect

@@ -23,9 +23,8 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_paths import WHOLE
 from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS
-from simulator.environment.conventions.entity_kinds import id_kind
-from simulator.environment.conventions.tool_roles import EarlierAnswer
-from simulator.environment.drafts.blanks import doubted_fields, without_blanks
+from simulator.environment.conventions import EarlierAnswer, id_kind
+from simulator.environment.drafts.draft import doubted_fields, without_blanks
 from simulator.environment.environment_facts import StateCleared, WorldEdited
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.recordings import ObservedCall

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
-from simulator.environment.conventions.entity_kinds import plural
+from simulator.environment.conventions import plural
 from simulator.environment.world.connections import Connections, ToolShape
 from simulator.environment.world.entities import Origin, Tables
 from simulator.runtime.knowledge.knowledge import Knowledge

@@ -18,7 +18,7 @@ from simulator.base.json_values import JsonObject, digest, place_words
 from simulator.base.model_settings import GivenSettings
 from simulator.base.secret_masking import error_words, without_secrets
 from simulator.base.validation_words import first_of, shortened, validated
-from simulator.environment.conventions.entity_kinds import plural
+from simulator.environment.conventions import plural
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.environment.evidence.sketch import FunctionSource

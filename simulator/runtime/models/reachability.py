@@ -21,8 +21,8 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.absent_packages import PLACEHOLDER
 from simulator.agents.agent_directory import directory_of, runs_elsewhere, said_together
+from simulator.agents.load_failure import PLACEHOLDER
 from simulator.base.model_settings import CLOUD_VOICE, names_address
 from simulator.facts import EVERY
 from simulator.runtime.adk.adk_private import all_below

@@ -27,7 +27,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.base.json_values import Json, JsonObject, canonical, copied
-from simulator.environment.drafts.blanks import SURE, Unsure
+from simulator.environment.drafts.draft import SURE, Unsure
 from simulator.environment.injection.distortions import distorted
 from simulator.environment.injection.rule_call import DrawStreams
 from simulator.environment.injection.rule_effects import (

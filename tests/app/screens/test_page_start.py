@@ -25,7 +25,7 @@ from app.screens.start_panel import QUERY_KEY
 from app.server.owners import LOCAL
 from evalset.cli.studio_command import studio_command
 from evalset.recorded.recording_files import sidecar_of
-from simulator.agents.absent_packages import VARIABLE
+from simulator.agents.load_failure import VARIABLE
 from simulator.facts import SessionOpened
 from simulator.session.adk_event_fields import message_text
 from simulator.store import JournalStore, StoredJournal

@@ -9,7 +9,7 @@ import pytest
 
 from evalset.verify import verify
 from simulator.agents import AgentLoadError, agent_named
-from simulator.agents.absent_packages import VARIABLE
+from simulator.agents.load_failure import VARIABLE
 from tests.evalset.ending import Ends
 from tests.evalset.verify.small_agents import HEAD, agent, played
 

@@ -13,8 +13,8 @@ import pytest
 from dotenv import dotenv_values
 
 from simulator.agents import find_agents
-from simulator.agents.absent_packages import ACCOUNT, PLACEHOLDER, VARIABLE, placeholders
 from simulator.agents.load_advice import advice, pip_install
+from simulator.agents.load_failure import ACCOUNT, PLACEHOLDER, VARIABLE, placeholders
 from simulator.base.secret_masking import without_secrets
 from tests.harness.tiny_agent import write_agent
 from tests.simulator.base.rows import for_each

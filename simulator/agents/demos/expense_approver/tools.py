@@ -1,6 +1,7 @@
 """The expense approver's tools, and the schemas of what it is given and answers: the policy, the budgets, and the payment that a person confirms above a limit."""
 
-from __future__ import annotations
+# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
+# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
 
 from enum import StrEnum
 from typing import Any, Literal, Self, cast
@@ -9,8 +10,6 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 from typing_extensions import TypedDict
-
-# No `from __future__ import annotations` here: ADK reads the annotations of tools, which use these types.
 
 
 class Department(StrEnum):
@@ -90,10 +89,6 @@ class Decision(BaseModel):
     currency: Currency = Currency.EUR
     payment_id: str = Field(default="", description="Empty where nothing was paid.")
     reasons: list[str] = Field(description="Why, in sentences that the employee understands.")
-
-
-# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
-# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
 
 
 CONFIRM_ABOVE = 500.0

@@ -1,6 +1,7 @@
 """The travel planner's tools, and the cities, countries and peoples that it knows: a small timetable, hotels, the weather, and entry rules, all generated."""
 
-from __future__ import annotations
+# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
+# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
 
 from typing import Literal
 
@@ -55,10 +56,6 @@ PEOPLES = {
     "spanish": "Spain",
     "swedish": "Sweden",
 }
-
-
-# ruff: noqa: D417 - the model reads these docstrings, and ADK fills in `tool_context` behind its back
-# No `from __future__ import annotations` here: ADK reads the annotations of tools to tell the model about them.
 
 
 CURRENCY = "EUR"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulator.environment.conventions.entity_kinds import (
+from simulator.environment.conventions import (
     collection_of,
     id_kind,
     id_of,
     is_own_key,
     kind_named,
+    role_of,
 )
-from simulator.environment.conventions.tool_roles import role_of
 from simulator.environment.drafts.docstrings import (
     choices_in,
     default_in,

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.drafts.blanks import Unsure, unsure_of
 from simulator.environment.drafts.candidates import Candidate, candidates, drafted
-from simulator.environment.drafts.draft_request import Draft, DraftCall
+from simulator.environment.drafts.draft import Draft, DraftCall, Unsure, unsure_of
 from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.scalar_instances import Chance, fitted, matching
 from simulator.environment.schema.schema_checks import check

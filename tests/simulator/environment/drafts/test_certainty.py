@@ -14,10 +14,9 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
-from simulator.environment.drafts.blanks import Blank, unsure_of
+from simulator.environment.conventions import EarlierAnswer, is_error
 from simulator.environment.drafts.candidates import candidates, drafted
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Blank, Draft, DraftCall, Sources, unsure_of
 from simulator.environment.world.entities import EntityChange, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.drafts.candidates import candidates, drafted
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Draft, DraftCall, Sources
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.evidence.sketch import Hole
 from simulator.environment.evidence.tool_returns import read_returns

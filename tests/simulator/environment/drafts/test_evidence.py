@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
-from simulator.environment.drafts.blanks import unsure_of
+from simulator.environment.conventions import EarlierAnswer, is_error
 from simulator.environment.drafts.candidates import candidates, drafted
 from simulator.environment.drafts.docstrings import shown_answer
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Draft, DraftCall, Sources, unsure_of
 from simulator.environment.evidence.sketch import CodeReading, Hole, Outcome
 from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import read_tables

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import copied
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.drafts.candidates import candidates, drafted
-from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.drafts.draft import DraftCall
 from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.environment.schema.schema_plans import plan_for

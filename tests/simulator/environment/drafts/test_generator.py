@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.conventions.entity_kinds import is_identifier, words_of
-from simulator.environment.conventions.tool_roles import EarlierAnswer, is_error
-from simulator.environment.drafts.blanks import Unsure, unsure_of
+from simulator.environment.conventions import EarlierAnswer, is_error, is_identifier, words_of
 from simulator.environment.drafts.candidates import drafted as drafted_from
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Draft, DraftCall, Sources, Unsure, unsure_of
 from simulator.environment.drafts.schema_instances import Maker, ValueContext
 from simulator.environment.schema.scalar_instances import Chance
 from simulator.environment.schema.schema_checks import check, normalise
-from simulator.environment.schema.schema_plans import plan_of
+from simulator.environment.schema.schema_plans import plan_for
 from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each
@@ -320,7 +318,7 @@ def test_a_schema_that_holds_itself_ends() -> None:
         "required": ["name", "children"],
     }  # fmt: skip
     schema = normalise({"$ref": "#/$defs/Node", "$defs": {"Node": node}})
-    made = Maker(plan_of(schema)).value(schema, "", ValueContext(Chance("s"), {}, {}))
+    made = Maker(plan_for(schema)).value(schema, "", ValueContext(Chance("s"), {}, {}))
     assert check(made, schema) == ()
 
 

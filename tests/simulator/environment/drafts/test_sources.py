@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.drafts.candidates import drafted
-from simulator.environment.drafts.draft_request import Draft, DraftCall, Sources
+from simulator.environment.drafts.draft import Draft, DraftCall, Sources
 from simulator.environment.drafts.field_texts import next_id
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import ToolShape, found_offline

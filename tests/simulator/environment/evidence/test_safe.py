@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from simulator.environment.drafts.candidates import drafted
-from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.drafts.draft import DraftCall
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.evidence.tool_returns import read_returns
 from tests.simulator.base.rows import for_each

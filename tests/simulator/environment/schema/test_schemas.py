@@ -17,7 +17,7 @@ from evalset.recorded.tolerances import PatternTolerance, Unordered, tolerated
 from simulator.base.json_values import JsonObject
 from simulator.base.work_limit import MOST_PARTS, SearchError
 from simulator.environment.drafts.candidates import drafted
-from simulator.environment.drafts.draft_request import DraftCall
+from simulator.environment.drafts.draft import DraftCall
 from simulator.environment.schema.scalar_instances import (
     LARGEST,
     Chance,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import Use
+from simulator.environment.conventions import Use
 from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import NO_TABLES, read_tables
 from simulator.environment.world.invariants import contradictions

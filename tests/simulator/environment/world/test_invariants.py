@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.world.connections import ToolShape, found_offline
 from simulator.environment.world.entities import NO_TABLES, EntityChange, Origin, read_tables
 from simulator.environment.world.invariants import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.world.entities import EntityChange, Table, Tables, TablesError, read_tables
 from simulator.environment.world.world import World
 from tests.simulator.base.rows import for_each

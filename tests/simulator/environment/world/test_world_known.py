@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.world.connections import (
     ConnectionEdits,
     ParameterUse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.conventions.tool_roles import EarlierAnswer
+from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.world.entities import EntityChange, read_tables
 from simulator.environment.world.world import World
 
