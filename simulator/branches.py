@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from simulator.base.frozen_value import Value
 from simulator.base.json_paths import JsonDifference, differing
 from simulator.base.json_values import canonical
-from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.facts import (
     CodeAnswered,
+    ConnectionsAnalysed,
     Fact,
     ModelAnswered,
     ModelProposed,

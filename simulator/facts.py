@@ -1,4 +1,4 @@
-"""The facts of a session: what was asked, who answered what, and when. Past tense, frozen, JSON.
+"""The facts of a session: what was asked, who answered what, when, and what a person or a model has shaped of its environment. Past tense, frozen, JSON.
 
 Facts are all that a session keeps. Every other view of it (history, pending calls, state, golden trace) is
 derived from them. Times are seconds since the epoch. `key` says which request of the agent a fact answers.
@@ -10,11 +10,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from simulator.base.frozen_value import Value
+from simulator.base.frozen_value import FiniteValue, Value
 from simulator.base.json_values import Json, JsonObject, WrittenObject
 from simulator.environment import call_effects
-from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule, Miss
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.connections import Connections
+from simulator.environment.world.entities import EntityChange
+from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 
 AgentPlayer: TypeAlias = Literal["model", "held", "person"]
 """Who plays the agent: its own model; its model, each turn held for approval; or a person."""
@@ -371,6 +374,74 @@ class TurnEnded(_Fact):
 
 
 Answered: TypeAlias = ModelAnswered | ToolAnswered | AgentRan | CodeAnswered
+
+
+class _Shaping(FiniteValue):
+    at: float
+
+
+class EnvironmentChanged(_Shaping):
+    """What is set for the environment is now this."""
+
+    kind: Literal["environment_changed"] = "environment_changed"
+    settings: EnvironmentSettings
+
+
+class EnvironmentDataGiven(_Shaping):
+    """The environment's data is now this: JSON of tables, or words; the world begins with it."""
+
+    kind: Literal["environment_data_given"] = "environment_data_given"
+    text: str
+
+
+class WorldEdited(_Shaping):
+    """A person changed things of the world."""
+
+    kind: Literal["world_edited"] = "world_edited"
+    changes: tuple[EntityChange, ...] = Field(min_length=1)
+
+
+class StateCleared(_Shaping):
+    """What was remembered of the calls under a state key is forgotten."""
+
+    kind: Literal["state_cleared"] = "state_cleared"
+    state_key: str = Field(min_length=1)
+
+
+class RecordingGiven(_Shaping):
+    """Recorded calls to answer from, under a name; none takes away what the name stood for."""
+
+    kind: Literal["recording_given"] = "recording_given"
+    name: str = Field(min_length=1)
+    calls: tuple[ObservedCall, ...] = ()
+
+
+class ConnectionsAnalysed(_Shaping):
+    """A model has said how the tools hang together, or `reason` why it has not."""
+
+    kind: Literal["connections_analysed"] = "connections_analysed"
+    model: str
+    connections: Connections | None = None
+    reason: str = ""
+
+
+class ToolsDeclared(_Shaping):
+    """The tools that do not exist, and that the agent may call all the same, are now these."""
+
+    kind: Literal["tools_declared"] = "tools_declared"
+    tools: tuple[DeclaredTool, ...]
+
+
+EnvironmentFact: TypeAlias = (
+    EnvironmentChanged
+    | EnvironmentDataGiven
+    | WorldEdited
+    | StateCleared
+    | RecordingGiven
+    | ConnectionsAnalysed
+    | ToolsDeclared
+)
+
 
 Fact: TypeAlias = Annotated[
     SessionOpened

@@ -19,7 +19,7 @@ from simulator.facts import ModelAnswered
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 if TYPE_CHECKING:
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 Kind: TypeAlias = Literal["Reply", "Final", "Call tools", "Transfer", "JSON"]
 

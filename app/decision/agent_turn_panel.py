@@ -36,7 +36,7 @@ from app.forms.widget_store import slug
 from app.session.page_commands import Asked
 from simulator.agents.agent_directory import ELSEWHERE
 from simulator.base.json_values import JsonObject, canonical, digest
-from simulator.scripts.line_matching import BY_SCRIPT
+from simulator.scripts.script_lines import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ModelAnswer
 from simulator.seats.requests import ModelRequest
 from simulator.session.commands import AnswerRequest, RunReal

@@ -19,7 +19,7 @@ from simulator.session.history import ToolCall
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
     from simulator.runtime.commanding import Commanding, SimulatedEnvironment
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 
 class Surroundings(NamedTuple):

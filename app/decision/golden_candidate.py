@@ -12,7 +12,7 @@ from simulator.facts import Deferred, Failed, Outcome, Raised, RaisedError, Retu
 from simulator.seats.requests import ToolRequest
 
 if TYPE_CHECKING:
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 HERE = "What the golden did here"
 ELSEWHERE = "Recorded for other arguments"

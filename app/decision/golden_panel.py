@@ -17,12 +17,12 @@ from app.forms.typed_json import show_json
 from app.forms.value_editor_widgets import shown_value
 from app.forms.widget_store import KeptInputs
 from simulator.base.json_values import JsonObject
-from simulator.scripts.line_matching import BY_SCRIPT
+from simulator.scripts.script_lines import BY_SCRIPT
 from simulator.session.commands import Confirm, Query, Reply
 from simulator.session.model import OpenCall
 
 if TYPE_CHECKING:
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 _TITLES: dict[str, tuple[str, str, Literal["violet", "gray"]]] = {
     "golden": ("Golden", ":material/flag:", "violet"),

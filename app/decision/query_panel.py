@@ -33,7 +33,7 @@ from simulator.session.model import Seats, SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 
 Asked: TypeAlias = Query | Accept | Steps | GoOn | MoveHead | SetUser | Complete

@@ -28,7 +28,7 @@ from simulator.environment.injection.rule_effects import builtin_error
 from simulator.environment.schema.schema_checks import Problem, check
 from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
-from simulator.scripts.line_matching import BY_SCRIPT
+from simulator.scripts.script_lines import BY_SCRIPT
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
 

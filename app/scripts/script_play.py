@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simulator.journal import Journal
     from simulator.runtime import Simulation
     from simulator.scripts import Script, ScriptText
-    from simulator.scripts.next_lines import NextLines
+    from simulator.scripts.script_lines import NextLines
 
 
 Otherwise: TypeAlias = Literal["", "ask", "generate", "fail"]
@@ -228,7 +228,7 @@ def golden_of(live: LiveSession) -> NextLines | None:
     script = _golden_script(text) if text else None
     if script is None or live.read_only:
         return None
-    from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
+    from simulator.scripts.script_lines import NextLines  # noqa: PLC0415 - as above
 
     facts = (fact for _, fact in live.simulation.journal.path())
     return NextLines(script, facts, root=live.config.root_agent.name)

@@ -28,9 +28,8 @@ from evalset.recorded.recording import (
 from evalset.recorded.recording_files import RecordedEnvironmentError, change_environment
 from simulator.base.json_values import JsonObject, canonical, copied, same
 from simulator.base.validation_words import near
-from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings import ObservedCall
-from simulator.facts import Deferred, Failed, Raised, Returned
+from simulator.facts import Deferred, Failed, Raised, RecordingGiven, Returned
 from simulator.runtime.turns.outcomes import as_response
 from simulator.scripts import Script, ScriptTurn, move_of
 from simulator.scripts.script import CodeMove, Entry, EnvironmentChange, Fails, ToolMove

@@ -9,21 +9,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from simulator.base.validation_words import complaint
-from simulator.environment.environment_facts import (
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.environment.injection.rule_call import CallContext, Tally
 from simulator.environment.injection.rules import InjectionRule, Trial, explain
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import EntityChange, TablesError, read_tables
 from simulator.environment.world.invariants import InvariantError, check_invariant
 from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
-from simulator.facts import ToolAnswered
+from simulator.facts import (
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    RecordingGiven,
+    StateCleared,
+    ToolAnswered,
+    ToolsDeclared,
+    WorldEdited,
+)
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.models.environment_model import configuration_of

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.scripts.line_matching import Leftover
     from simulator.scripts.script import Script, ScriptTurn
+    from simulator.scripts.script_lines import Leftover
     from simulator.scripts.script_player import Asks, Played, ScriptPlay, ScriptStep
     from simulator.scripts.script_player import ScriptStep as Step
     from simulator.scripts.script_text import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Asks": "simulator.scripts.script_player",
-    "Leftover": "simulator.scripts.line_matching",
+    "Leftover": "simulator.scripts.script_lines",
     "Played": "simulator.scripts.script_player",
     "Script": "simulator.scripts.script",
     "ScriptAtWork": "simulator.scripts.scripted_session",

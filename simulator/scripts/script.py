@@ -21,14 +21,6 @@ from pydantic import (
 from simulator.base.documents import read_document, write_json
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import Json, JsonObject
-from simulator.environment.environment_facts import (
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.environment.injection.rule_sets import FORMAT as RULES_FORMAT
 from simulator.environment.injection.rule_sets import VERSION as RULES_VERSION
 from simulator.environment.injection.rule_sets import RuleSet, read_rule_set, write_rule_set
@@ -37,11 +29,17 @@ from simulator.facts import (
     EVERY,
     NOTHING_EARLIER,
     EarlierData,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
     Failed,
     Raised,
     RaisedError,
+    RecordingGiven,
     Returned,
+    StateCleared,
     ToolPlayer,
+    ToolsDeclared,
+    WorldEdited,
 )
 from simulator.seats.answers import ModelAnswer, ToolAnswer, called, raised, said
 

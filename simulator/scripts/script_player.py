@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
@@ -12,21 +12,25 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import canonical
 from simulator.branches import failed_step
-from simulator.environment.environment_facts import (
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.environment.injection.rules import EVERY_TOOL
 from simulator.environment.schema.schema_checks import misfit_calls
-from simulator.facts import EVERY, AgentPlayer, Fact, ToolAnswered, ToolPlayer, TurnStarted
+from simulator.facts import (
+    EVERY,
+    AgentPlayer,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    Fact,
+    RecordingGiven,
+    StateCleared,
+    ToolAnswered,
+    ToolPlayer,
+    ToolsDeclared,
+    TurnStarted,
+    WorldEdited,
+)
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.runtime.models.reachability import default_seats
-from simulator.scripts.line_matching import BY_SCRIPT, Leftover, Lines, Taken
 from simulator.scripts.script import (
     AgentMove,
     Change,
@@ -41,10 +45,18 @@ from simulator.scripts.script import (
     Shaping,
     ToolMove,
 )
-from simulator.scripts.script_text import Waits, asked_about, is_left_unasked, waits_for, waits_for_user
+from simulator.scripts.script_lines import BY_SCRIPT, Leftover, Lines, Taken
+from simulator.scripts.script_text import (
+    MisplacedError,
+    Waits,
+    is_left_unasked,
+    open_call,
+    waits_for,
+    waits_for_user,
+)
 from simulator.seats.answers import CodeAnswer, returned
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
-from simulator.session import OpenCall, Seats, SimulationSession
+from simulator.session import Seats, SimulationSession
 
 
 def change(simulation: Simulation, asked: Change) -> None:
@@ -118,46 +130,6 @@ def _agents(script: Script, config: SimulatedAgentConfig) -> dict[str, AgentPlay
         return own if EVERY in own else usual | own
     moving = {entry.agent or EVERY for _, entry in script.entries_of_turns() if isinstance(entry, AgentMove)}
     return usual | dict.fromkeys(sorted(moving), "person")
-
-
-class MisplacedError(ValueError):
-    """Nothing waits for what the user says; the text names what does."""
-
-
-def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
-    """Return the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
-
-    Raises:
-        MisplacedError: None fits.
-    """
-    waiting = sorted(calls, key=lambda call: call.answered)
-    found = [call for call in waiting if _fits(turn, call)]
-    if not found:
-        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "none"
-        asks = f"with the question {turn.question!r}" if turn.question else ""
-        named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
-        wanted = " of ".join(filter(None, (turn.speaks, " ".join(filter(None, named)))))
-        raise MisplacedError(f"no open call matches {wanted}; open calls: {there}")
-    return found[0]
-
-
-def _called(call: OpenCall) -> str:
-    """Name an open call: by its id, and by its question where it asks one."""
-    message = call.arguments.get("message")
-    asks = f": {message!r} of the node {call.node}" if isinstance(message, str) and message else ""
-    return f"{call.call_id}{asks}"
-
-
-def _fits(turn: ScriptTurn, call: OpenCall) -> bool:
-    if turn.call_id and turn.call_id != call.call_id:
-        return False
-    if turn.speaks == "confirm" and not call.is_confirmation:
-        return False
-    if turn.node and turn.node != call.node:
-        return False
-    if turn.question and turn.question != call.arguments.get("message"):
-        return False
-    return not turn.tool or turn.tool in {call.tool_name, asked_about(call)}
 
 
 _PATIENCE = 1.0

@@ -1,8 +1,8 @@
-"""Reads and writes scripts as YAML or JSON; what is wrong with a text is said with its line, its place and what was expected."""
+"""Scripts as YAML or JSON: read, with what is wrong said by its line and place, and written, with the lines that one still lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -14,7 +14,7 @@ from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, place_words
 from simulator.base.validation_words import InputError, complaint, flaws, validated
 from simulator.scripts import script
-from simulator.scripts.script import FORMAT, VERSION, Place, Script
+from simulator.scripts.script import FORMAT, VERSION, Place, Script, ScriptTurn
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolDeclaration
 from simulator.session import OpenCall
 from simulator.session.adk_event_fields import parts_of
@@ -253,3 +253,43 @@ def _call_of(tool: ToolDeclaration) -> str:
 
 def _commented(text: str) -> str:
     return "".join(f"#   {line}\n" for line in text.splitlines())
+
+
+class MisplacedError(ValueError):
+    """Nothing waits for what the user says; the text names what does."""
+
+
+def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
+    """Return the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
+
+    Raises:
+        MisplacedError: None fits.
+    """
+    waiting = sorted(calls, key=lambda call: call.answered)
+    found = [call for call in waiting if _fits(turn, call)]
+    if not found:
+        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "none"
+        asks = f"with the question {turn.question!r}" if turn.question else ""
+        named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
+        wanted = " of ".join(filter(None, (turn.speaks, " ".join(filter(None, named)))))
+        raise MisplacedError(f"no open call matches {wanted}; open calls: {there}")
+    return found[0]
+
+
+def _called(call: OpenCall) -> str:
+    """Name an open call: by its id, and by its question where it asks one."""
+    message = call.arguments.get("message")
+    asks = f": {message!r} of the node {call.node}" if isinstance(message, str) and message else ""
+    return f"{call.call_id}{asks}"
+
+
+def _fits(turn: ScriptTurn, call: OpenCall) -> bool:
+    """Return whether a call is what a turn says of it; what it does not say may be anything."""
+    said = (
+        (turn.call_id, call.call_id),
+        (turn.node, call.node),
+        (turn.question, call.arguments.get("message")),
+        (turn.tool, call.tool_name if turn.tool == call.tool_name else asked_about(call)),
+    )
+    may_be = turn.speaks != "confirm" or call.is_confirmation
+    return may_be and all(not wanted or wanted == there for wanted, there in said)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.draft import Unsure
-from simulator.environment.environment_facts import RecordingGiven
 from simulator.environment.recordings import ObservedCall
 from simulator.facts import (
     AgentRan,
@@ -21,6 +20,7 @@ from simulator.facts import (
     ModelAnswered,
     Raised,
     RaisedError,
+    RecordingGiven,
     Returned,
     RulesChanged,
     SessionOpened,
@@ -44,8 +44,7 @@ from simulator.scripts.script import (
     ScriptTurn,
     ToolMove,
 )
-from simulator.scripts.script_player import MisplacedError, open_call
-from simulator.scripts.script_text import ScriptError, asked_about
+from simulator.scripts.script_text import MisplacedError, ScriptError, asked_about, open_call
 from simulator.seats.answers import raised
 from simulator.session import OpenCall, SessionFold
 from simulator.session.adk_event_fields import calls_in, message_responses, parts_of

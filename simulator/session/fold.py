@@ -18,7 +18,6 @@ from typing import Any, ClassVar, TypeAlias, get_args
 
 from simulator.base.json_values import JsonObject
 from simulator.base.validation_words import InputError
-from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.facts import (
     NOTHING_EARLIER,
@@ -31,6 +30,7 @@ from simulator.facts import (
     ConversationEnded,
     DraftDrawn,
     EarlierData,
+    EnvironmentFact,
     Fact,
     ModelAnswered,
     ModelProposed,

@@ -14,16 +14,6 @@ from pydantic import Field, model_validator
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject, WrittenObject, digest
-from simulator.environment.environment_facts import (
-    ConnectionsAnalysed,
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    EnvironmentFact,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections
@@ -32,15 +22,23 @@ from simulator.facts import (
     EVERY,
     NOTHING_EARLIER,
     AgentPlayer,
+    ConnectionsAnalysed,
     ConversationEnded,
     EarlierData,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    EnvironmentFact,
     RaisedError,
+    RecordingGiven,
     SavedArtifact,
+    StateCleared,
     ToolPlayer,
+    ToolsDeclared,
     TurnStarted,
     UserPlayer,
     UserProposed,
     UserSeated,
+    WorldEdited,
 )
 from simulator.session.history import (
     FinalResponse,

@@ -24,7 +24,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeGuard, assert_never
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
@@ -33,6 +32,7 @@ from simulator.facts import (
     CodeAnswered,
     ConversationEnded,
     Deferred,
+    EnvironmentFact,
     Fact,
     Failed,
     ModelAnswered,

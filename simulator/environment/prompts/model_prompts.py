@@ -66,24 +66,24 @@ class AskedCall(FiniteValue):
     source: str = ""
 
 
-class Budgets(FiniteValue):
-    """How many characters of each section a prompt holds at most."""
-
-    description: int = Field(default=4_000, ge=0)
-    parameters: int = Field(default=6_000, ge=0)
-    output_schema: int = Field(default=12_000, ge=0)
-    arguments: int = Field(default=10_000, ge=0)
-    environment_data: int = Field(default=16_000, ge=0)
-    recorded: int = Field(default=12_000, ge=0)
-    things: int = Field(default=12_000, ge=0)
-    initial_state: int = Field(default=4_000, ge=0)
-    previous: int = Field(default=12_000, ge=0)
-    connections: int = Field(default=4_000, ge=0)
-    invariants: int = Field(default=2_000, ge=0)
-    draft: int = Field(default=8_000, ge=0)
-    examples: int = Field(default=6_000, ge=0)
-    outcomes: int = Field(default=4_000, ge=0)
-    source: int = Field(default=20_000, ge=0)
+BUDGETS: Mapping[str, int] = {
+    "description": 4_000,
+    "parameters": 6_000,
+    "output_schema": 12_000,
+    "arguments": 10_000,
+    "environment_data": 16_000,
+    "recorded": 12_000,
+    "things": 12_000,
+    "initial_state": 4_000,
+    "previous": 12_000,
+    "connections": 4_000,
+    "invariants": 2_000,
+    "draft": 8_000,
+    "examples": 6_000,
+    "outcomes": 4_000,
+    "source": 20_000,
+}
+"""How many characters of each section a prompt holds at most."""
 
 
 _HEAD = """\
@@ -114,9 +114,9 @@ _Row = tuple[str, Json, Json]
 """A row of a table: where it is, what it is, and all that it says."""
 
 
-def prompt_for(asked: AskedCall, schema: AnswerSchema, budgets: Budgets | None = None) -> str:
+def prompt_for(asked: AskedCall, schema: AnswerSchema, budgets: Mapping[str, int] = BUDGETS) -> str:
     """Build the prompt; the same call gives the same text. `schema` is what the answer will be checked against."""
-    return laid_out(_HEAD, _sections(asked, schema, budgets or Budgets()), _foot(schema))
+    return laid_out(_HEAD, _sections(asked, schema, budgets), _foot(schema))
 
 
 def _foot(schema: AnswerSchema) -> str:
@@ -138,38 +138,38 @@ def repair_prompt(prompt: str, said: str, problems: tuple[str, ...]) -> str:
     )
 
 
-def _sections(asked: AskedCall, schema: AnswerSchema, budgets: Budgets) -> Iterator[Section]:
+def _sections(asked: AskedCall, schema: AnswerSchema, budgets: Mapping[str, int]) -> Iterator[Section]:
     yield Section("name of the tool", asked.tool_name)
-    yield Section("description of the tool", cut(asked.description, budgets.description))
+    yield Section("description of the tool", cut(asked.description, budgets["description"]))
     if asked.parameters:
-        yield Section("parameters of the tool", cut(in_json(asked.parameters), budgets.parameters))
+        yield Section("parameters of the tool", cut(in_json(asked.parameters), budgets["parameters"]))
     if schema.value is not None:
-        yield Section("output schema of the tool", cut(in_json(schema.value), budgets.output_schema))
-    yield Section("examples of its responses", listed([*map(in_json, asked.examples)], budgets.examples))
+        yield Section("output schema of the tool", cut(in_json(schema.value), budgets["output_schema"]))
+    yield Section("examples of its responses", listed([*map(in_json, asked.examples)], budgets["examples"]))
     yield Section(
         "responses that its code shows, each with when and its shape",
-        listed(asked.outcomes, budgets.outcomes),
+        listed(asked.outcomes, budgets["outcomes"]),
     )
-    yield Section("source of the tool", cut(asked.source, budgets.source))
-    yield Section("data of the environment", _data(asked, budgets.environment_data))
-    yield Section("how the tools hang together", listed(asked.connections, budgets.connections))
-    yield Section("what always holds", listed(asked.invariants, budgets.invariants))
-    yield Section("recorded calls of this tool, the nearest first", _recorded(asked, budgets.recorded))
-    yield Section("what there was in the beginning", cut(asked.initial_state, budgets.initial_state))
+    yield Section("source of the tool", cut(asked.source, budgets["source"]))
+    yield Section("data of the environment", _data(asked, budgets["environment_data"]))
+    yield Section("how the tools hang together", listed(asked.connections, budgets["connections"]))
+    yield Section("what always holds", listed(asked.invariants, budgets["invariants"]))
+    yield Section("recorded calls of this tool, the nearest first", _recorded(asked, budgets["recorded"]))
+    yield Section("what there was in the beginning", cut(asked.initial_state, budgets["initial_state"]))
     calls = [
         f"{call['tool_name']}({in_json(call['parameters'])}) -> {in_json(call['response'])}"
         for call in asked.previous
     ]
-    yield Section("earlier calls, the latest last", listed(calls, budgets.previous, newest_last=True))
+    yield Section("earlier calls, the latest last", listed(calls, budgets["previous"], newest_last=True))
     things = [
         f"{thing.kind} {thing.id}: {'deleted' if thing.gone else in_json(thing.fields)}"
         for thing in asked.things
     ]
-    yield Section("things of the world as they are now", listed(things, budgets.things))
+    yield Section("things of the world as they are now", listed(things, budgets["things"]))
     yield Section(
-        "draft that was made without a model, and where it comes from", cut(asked.draft, budgets.draft)
+        "draft that was made without a model, and where it comes from", cut(asked.draft, budgets["draft"])
     )
-    yield Section("arguments of this call", cut(in_json(asked.arguments), budgets.arguments))
+    yield Section("arguments of this call", cut(in_json(asked.arguments), budgets["arguments"]))
 
 
 def _recorded(asked: AskedCall, characters: int) -> str:

@@ -25,7 +25,6 @@ from simulator.base.json_values import JsonObject
 from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions import EarlierAnswer, id_kind
 from simulator.environment.drafts.draft import doubted_fields, without_blanks
-from simulator.environment.environment_facts import StateCleared, WorldEdited
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
@@ -33,7 +32,17 @@ from simulator.environment.world.entities import NO_TABLES, SEED, Tables, Tables
 from simulator.environment.world.invariants import Contradiction, contradictions
 from simulator.environment.world.tool_settings import DeclaredTool, ToolSettings, registry_of
 from simulator.environment.world.world import World
-from simulator.facts import Fact, ModelAnswered, Outcome, Provenance, ToolAnswered, ToolEffects, TurnStarted
+from simulator.facts import (
+    Fact,
+    ModelAnswered,
+    Outcome,
+    Provenance,
+    StateCleared,
+    ToolAnswered,
+    ToolEffects,
+    TurnStarted,
+    WorldEdited,
+)
 from simulator.journal import ROOT, Journal
 from simulator.runtime.adk.adk_private import children_of, is_steering, node_of, runs_agents
 from simulator.runtime.adk.tool_code import code_of

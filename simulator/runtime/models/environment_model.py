@@ -20,7 +20,6 @@ from simulator.base.secret_masking import error_words, without_secrets
 from simulator.base.validation_words import first_of, shortened, validated
 from simulator.environment.conventions import plural
 from simulator.environment.drafts.candidates import Candidate
-from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.prompts.json_answers import answer_schema
 from simulator.environment.prompts.model_prompts import (
@@ -37,6 +36,7 @@ from simulator.environment.prompts.model_prompts import (
 )
 from simulator.environment.recordings import nearest
 from simulator.environment.world.connections import Connections, ToolShape
+from simulator.facts import ConnectionsAnalysed
 from simulator.runtime.adk.codec import jsonable
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge

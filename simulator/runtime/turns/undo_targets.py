@@ -7,14 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.branches import BY_ITSELF
-from simulator.environment.environment_facts import (
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.facts import (
     AgentPlayer,
     AgentRan,
@@ -22,15 +14,21 @@ from simulator.facts import (
     CodeAnswered,
     ConversationEnded,
     DraftDrawn,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
     Fact,
     ModelAnswered,
+    RecordingGiven,
     RulesChanged,
     SeatChanged,
+    StateCleared,
     ToolAnswered,
     ToolPlayer,
+    ToolsDeclared,
     TurnEnded,
     TurnStarted,
     UserSeated,
+    WorldEdited,
 )
 from simulator.journal import ROOT, Journal
 from simulator.runtime.turns.turn import asked_at

@@ -26,7 +26,7 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]", golden: "Any"
     from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
     from app.forms.widget_store import gather  # noqa: PLC0415 - as above
     from app.session.page_commands import hand  # noqa: PLC0415 - as above
-    from simulator.scripts.next_lines import NextLines  # noqa: PLC0415 - as above
+    from simulator.scripts.script_lines import NextLines  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from simulator.environment.environment_facts import EnvironmentChanged
 from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.facts import EnvironmentChanged
 from tests.app.environment.shaped import CANCEL, PATIENCE, Shaped
 from tests.app.page_driver import HOSTILE
 

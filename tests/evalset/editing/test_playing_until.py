@@ -20,7 +20,7 @@ from simulator import SimulatedAgentConfig
 from simulator.facts import ModelAnswered
 from simulator.runtime.knowledge.knowledge import agents_as_tools
 from simulator.scripts import ScriptedSession, read_script, write_script
-from simulator.scripts.next_lines import NextLines
+from simulator.scripts.script_lines import NextLines
 from simulator.seats.answers import called, returned
 from simulator.seats.requests import ToolRequest
 from simulator.session.adk_event_fields import calls_in, parts_of

@@ -17,8 +17,7 @@ from simulator.branches import (
     history_at,
     tree,
 )
-from simulator.environment.environment_facts import ConnectionsAnalysed
-from simulator.facts import Fact, RulesChanged, SeatChanged
+from simulator.facts import ConnectionsAnalysed, Fact, RulesChanged, SeatChanged
 from simulator.journal import ROOT, Journal
 from tests.simulator.session.making import answered_turn, asked, call, ended, model, opened, selected, tool
 

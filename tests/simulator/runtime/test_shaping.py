@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from typing_extensions import TypedDict
 
-from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.environment.injection.rule_effects import ResponseEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.world.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.world.entities import EntityChange, TablesError
 from simulator.environment.world.tool_settings import DeclaredTool, ToolSettings
+from simulator.facts import ConnectionsAnalysed
 from simulator.runtime import Simulation, SimulationError
 from tests.harness.processes import wait_until
 from tests.simulator.runtime.answering.test_generating_players import told

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.facts import Fact
-from simulator.scripts.line_matching import Lines, holds
-from simulator.scripts.next_lines import NextLines
 from simulator.scripts.script import Script
+from simulator.scripts.script_lines import Lines, NextLines, holds
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session.model import CONFIRMATION, OpenCall
 from tests.simulator.base.drawn_json import nested

@@ -12,15 +12,15 @@ from google.genai import types
 
 from simulator.base.adk_names import OF_APP, OF_USER, TEMPORARY, lasting
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_facts import (
+from simulator.environment.recordings import ObservedCall
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
     EnvironmentDataGiven,
     RecordingGiven,
     StateCleared,
 )
-from simulator.environment.recordings import ObservedCall
-from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.session import UserQuery
 from simulator.session.adk_event_fields import (
     content_text,

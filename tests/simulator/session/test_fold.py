@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.environment_facts import EnvironmentDataGiven, ToolsDeclared
 from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.facts import (
     CallStarted,
     ConversationEnded,
     Deferred,
     DraftDrawn,
+    EnvironmentDataGiven,
     Fact,
     ModelProposed,
     Provenance,
@@ -23,6 +23,7 @@ from simulator.facts import (
     SeatChanged,
     SessionOpened,
     ToolProposed,
+    ToolsDeclared,
     TurnStarted,
     UserProposed,
     UserSeated,

@@ -8,32 +8,30 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.environment_facts import (
-    ConnectionsAnalysed,
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 from simulator.facts import (
+    ConnectionsAnalysed,
     ConversationEnded,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
     Fact,
     Failed,
     ModelAnswered,
     Provenance,
     Raised,
     RaisedError,
+    RecordingGiven,
     Returned,
     RulesChanged,
     SeatChanged,
+    StateCleared,
     ToolEffects,
+    ToolsDeclared,
     UserSeated,
+    WorldEdited,
 )
 from tests.simulator.session.making import (
     DIGESTS,

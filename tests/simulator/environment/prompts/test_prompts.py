@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from simulator.environment.evidence.sketch import FunctionSource, Module
 from simulator.environment.prompts.json_answers import answer_schema
 from simulator.environment.prompts.model_prompts import (
+    BUDGETS,
     AskedCall,
-    Budgets,
     KnownThing,
     RecordedExample,
     prompt_for,
@@ -53,7 +54,7 @@ CALL = AskedCall(
 )
 
 
-def told(call: AskedCall = CALL, budgets: Budgets | None = None) -> str:
+def told(call: AskedCall = CALL, budgets: Mapping[str, int] = BUDGETS) -> str:
     """Return the prompt of a call."""
     return prompt_for(call, answer_schema(call.output_schema), budgets)
 
@@ -91,7 +92,7 @@ def test_all_that_is_known_is_told() -> None:
 
 def test_rows_that_the_arguments_name_come_first() -> None:
     """Of many rows those are told that share a value with the call; then the notes; and what was left out is said."""
-    lines = section(told(budgets=Budgets(environment_data=120)), "environment").splitlines()
+    lines = section(told(budgets={**BUDGETS, "environment_data": 120}), "environment").splitlines()
     assert lines[0] == 'products: {"id": "P-222", "name": "Thing 222"}'
     assert lines[1] == 'warehouse_location: "US-WEST-2"'
     assert re.match(r"\[\d+ more left out", lines[-1])
@@ -108,7 +109,7 @@ def test_data_that_is_no_table_is_told_as_it_is(text: str) -> None:
 
 def test_the_latest_calls_are_kept_when_there_is_no_room() -> None:
     """The past is forgotten from its beginning."""
-    lines = section(told(budgets=Budgets(previous=100)), "earlier").splitlines()
+    lines = section(told(budgets={**BUDGETS, "previous": 100}), "earlier").splitlines()
     assert "left out" in lines[0]
     assert lines[-1] == 'sell({"n": 19}) -> {"left": 1}'
 
@@ -175,7 +176,7 @@ def test_a_prompt_is_bounded_and_never_fails(
     text: str, arguments: dict[str, str], answers: list[str]
 ) -> None:
     """Whatever the tool, the call and the past hold, the prompt has its measure, and is the same when made again."""
-    small = Budgets(**dict.fromkeys(Budgets.model_fields, 200))
+    small = dict.fromkeys(BUDGETS, 200)
     call = AskedCall(
         tool_name="t",
         description=text,

@@ -12,11 +12,10 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 
 from app.rules.rule_exchange import beside_rules
 from simulator.base.json_values import JsonObject
-from simulator.environment.environment_facts import EnvironmentChanged
 from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.injection.rule_sets import read_rule_set
 from simulator.environment.world.tool_settings import EnvironmentSettings
-from simulator.facts import UserSeated
+from simulator.facts import EnvironmentChanged, UserSeated
 from simulator.runtime import Simulation
 from simulator.runtime.plugin.adk_plugin import create_plugin
 from tests.harness.loopback import Loopback, loopback
