@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from simulator.base.frozen_value import FiniteValue, Value
 from simulator.base.json_values import Json, JsonObject, WrittenObject
-from simulator.environment import call_effects
+from simulator.environment import recordings
 from simulator.environment.injection.rules import InjectionRule, Miss
 from simulator.environment.recordings import ObservedCall
 from simulator.environment.world.connections import Connections
@@ -88,8 +88,8 @@ class Deferred(Value):
 Outcome: TypeAlias = Annotated[Returned | Failed | Raised | Deferred, Field(discriminator="kind")]
 
 
-SavedArtifact: TypeAlias = call_effects.SavedArtifact
-ToolEffects: TypeAlias = call_effects.ToolEffects
+SavedArtifact: TypeAlias = recordings.SavedArtifact
+ToolEffects: TypeAlias = recordings.ToolEffects
 
 
 class Provenance(Value):
@@ -230,7 +230,7 @@ class ToolAnswered(_CallAnswer):
 
     kind: Literal["tool_answered"] = "tool_answered"
     outcome: Outcome
-    effects: ToolEffects = call_effects.NO_EFFECTS
+    effects: ToolEffects = recordings.NO_EFFECTS
     beneath: Outcome | None = None
     traceback: str | None = Field(default=None, exclude_if=lambda text: text is None)
     declared: str = Field(default="", exclude_if=lambda digest: not digest)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from simulator.environment.call_effects import ToolEffects
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.draft import blanks_of
+from simulator.environment.recordings import ToolEffects
 from simulator.facts import Deferred, Failed, Outcome, Raised, RaisedError, Returned
 from simulator.seats.requests import ToolRequest
 

@@ -26,7 +26,7 @@ from app.forms.typed_json import show_json, write_json
 from app.forms.widget_store import KeptInputs
 from app.session.page_fragments import fragment
 from simulator.base.json_values import canonical
-from simulator.environment.call_effects import ToolEffects
+from simulator.environment.recordings import ToolEffects
 from simulator.facts import Failed, Raised, RaisedError, Returned
 
 LOOK_AGAIN_SECONDS = 1.0

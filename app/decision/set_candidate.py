@@ -12,11 +12,10 @@ from pydantic import JsonValue
 from app.decision.golden_candidate import of_outcome
 from simulator.base.json_paths import WHOLE, JsonDifference, differing, field_place, item_place
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions import UNSURE, is_identifier, role_of
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.draft import blanks_of
-from simulator.environment.recordings import nearest
+from simulator.environment.recordings import NO_EFFECTS, nearest
 from simulator.environment.schema.schema_checks import check
 from simulator.facts import Returned
 from simulator.seats.requests import ToolRequest

@@ -19,12 +19,12 @@ from app.forms.widget_store import DraftStore, KeptInputs, inputs_of_request, sl
 from app.server.browser_choices import keep_choice, kept_choice
 from app.session.provenance_labels import CANDIDATE
 from simulator.base.json_values import JsonObject, canonical, digest, same
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions import is_error
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.draft import Blank, is_guess, still_blank, unsure_of
 from simulator.environment.drafts.schema_instances import error_places
 from simulator.environment.injection.rule_effects import builtin_error
+from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 from simulator.environment.schema.schema_checks import Problem, check
 from simulator.environment.schema.schema_fields import inferred_schema
 from simulator.facts import Deferred, Failed, Outcome, Raised, Returned

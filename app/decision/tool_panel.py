@@ -43,9 +43,8 @@ from app.session.page_commands import Asked
 from app.session.past_calls import unanswered
 from app.session.timeline_view import blocks
 from simulator.base.json_values import canonical, digest, same
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.draft import is_guess
-from simulator.environment.recordings import Near, nearest
+from simulator.environment.recordings import NO_EFFECTS, Near, ToolEffects, nearest
 from simulator.environment.world.entities import Contradiction
 from simulator.facts import Failed, Outcome, Returned, ToolPlayer
 from simulator.seats.requests import ToolRequest

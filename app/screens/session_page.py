@@ -56,7 +56,7 @@ from app.session.unopened_panel import elsewhere, unopened
 from simulator.agents.agent_directory import UnfitMessageError
 from simulator.base.secret_masking import error_words
 from simulator.branches import failed_step
-from simulator.environment.call_effects import NO_EFFECTS
+from simulator.environment.recordings import NO_EFFECTS
 from simulator.facts import ToolAnswered
 from simulator.kernel.kernel_agent import needs_of, unreachable
 from simulator.seats.requests import ToolRequest

@@ -138,7 +138,7 @@ def _oldest_python(agent: Path) -> tuple[int, str]:
     """Return which Python 3 an agent's project asks for at least, and its own words for it; 0 where it does not say."""
     for folder in project_folders(agent):
         try:
-            read = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8", errors="replace"))
+            read = _toml(folder / "pyproject.toml")
         except (OSError, tomllib.TOMLDecodeError):
             continue
         words = _table(read, "project").get("requires-python")
@@ -187,41 +187,39 @@ def line_for_adk(python: Path) -> str:
 def listing_of(agent: Path) -> Listing | None:
     """Return what the nearest `requirements.txt` or `pyproject.toml` of an agent's project lists; None where there is none."""
     for folder in project_folders(agent):
-        for name, read in (("requirements.txt", _lines), ("pyproject.toml", _dependencies)):
+        for name, read in (("requirements.txt", _of_requirements), ("pyproject.toml", _of_project)):
             if (file := folder / name).is_file():
                 try:
-                    return Listing(file, tuple(read(file)), _plain(file))
+                    return read(file)
                 except (OSError, tomllib.TOMLDecodeError):  # the agent's own error is what counts
                     return Listing(file, ())
     return None
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _of_requirements(file: Path) -> Listing:
     written = file.read_bytes()  # a shell of Windows writes UTF-16, which pip reads
     is_wide = written.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for line in written.decode("utf-16" if is_wide else "utf-8-sig", errors="replace").splitlines():
-        if _NAME.match(words := line.partition("#")[0].strip()):
-            yield words
+    lines = written.decode("utf-16" if is_wide else "utf-8-sig", errors="replace").splitlines()
+    needed = tuple(words for line in lines if _NAME.match(words := line.partition("#")[0].strip()))
+    return Listing(file, needed, needed)
 
 
-def _plain(file: Path) -> tuple[str, ...] | None:
-    if file.suffix == ".txt":
-        return tuple(_lines(file))
-    read = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
-    if _table(read, "tool", "poetry", "dependencies"):
-        return None
-    own = _table(read, "project").get("dependencies")
-    return tuple(each for each in (own if isinstance(own, list) else ()) if isinstance(each, str))
-
-
-def _dependencies(file: Path) -> Iterator[str]:
-    read = tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
-    project = _table(read, "project")
+def _of_project(file: Path) -> Listing:
+    read = _toml(file)
+    project, poetry = _table(read, "project"), _table(read, "tool", "poetry", "dependencies")
     groups = (*_table(project, "optional-dependencies").values(), *_table(read, "dependency-groups").values())
-    for group in (project.get("dependencies"), *groups):
-        yield from (each for each in (group if isinstance(group, list) else ()) if isinstance(each, str))
-    for name, spec in _table(read, "tool", "poetry", "dependencies").items():
-        yield f"{name}{spec if isinstance(spec, str) else ''}"
+    own = tuple(_texts(project.get("dependencies")))
+    others = (each for group in groups for each in _texts(group))
+    of_poetry = (f"{name}{spec if isinstance(spec, str) else ''}" for name, spec in poetry.items())
+    return Listing(file, (*own, *others, *of_poetry), None if poetry else own)
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8", errors="replace"))
+
+
+def _texts(values: object) -> Iterator[str]:
+    return (each for each in (values if isinstance(values, list) else ()) if isinstance(each, str))
 
 
 def _table(document: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Recorded calls with their responses, read out of traces, eval sets, ADK's sessions and our own journals; which were given already, and which is nearest to a call.
+"""Calls as they were seen: what each was answered and did besides, read out of traces, eval sets, ADK's sessions and our own journals; which of them is nearest to another call.
 
 A `Cursor` keeps which were given: in a replay, where each answer is given once, and in a session without a case of its own, where the last one is given again. The
 recorded player and what goes along a script know that from their journal, and ask `nearest` with it.
@@ -18,12 +18,56 @@ from typing import Any, Generic, TypeVar
 from pydantic import Field, ValidationError
 
 from simulator.base.documents import LIMITS
-from simulator.base.frozen_value import FiniteValue
+from simulator.base.frozen_value import FiniteValue, Value
 from simulator.base.json_paths import field_place, item_place
 from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
 from simulator.base.json_values import Json, JsonObject, NotJsonError, same, taken
 from simulator.base.validation_words import InputError
-from simulator.environment.call_effects import ToolEffects
+
+
+class SavedArtifact(Value):
+    """A file that was saved, as google-genai's `Part` in JSON (bytes in base64)."""
+
+    filename: str
+    part: JsonObject
+    custom_metadata: JsonObject | None = None
+    version: int
+
+
+class ToolEffects(Value):
+    """What a tool call did beside its answer.
+
+    `actions` holds other fields of ADK's `EventActions` that the tool changed (`escalate`,
+    `transfer_to_agent`, ...), by their field names. `events` are those that it sent to ADK by itself, as a
+    function that yields does.
+    """
+
+    state_delta: JsonObject = Field(default_factory=dict)
+    artifacts: tuple[SavedArtifact, ...] = ()
+    actions: JsonObject = Field(default_factory=dict)
+    events: tuple[JsonObject, ...] = ()
+    end_invocation: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it changes state and actions alone, which a person or a script can write."""
+        return not (self.artifacts or self.events or self.end_invocation)
+
+    @property
+    def plain(self) -> ToolEffects:
+        """The changes of state and actions alone."""
+        return self if self.is_plain else ToolEffects(state_delta=self.state_delta, actions=self.actions)
+
+    @property
+    def written(self) -> JsonObject:
+        """The changes of state and actions that there are, as a script writes them."""
+        told = {"state_delta": self.state_delta, "actions": self.actions}
+        return {name: {**changed} for name, changed in told.items() if changed}
+
+
+NO_EFFECTS = ToolEffects()
+"""Nothing besides the response."""
+
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
 
@@ -349,7 +393,6 @@ _SHOWN = 60
 _BEFORE = 20
 """How much is shown before the place at which two long values differ."""
 _WORD = re.compile(r"\w+")
-_ABSENT: Any = object()
 
 # The distance of two values of one type that have nothing in common; values of two types are 1 apart.
 _SAME_TYPE = 0.9
@@ -507,11 +550,11 @@ def _differences(place: str, there: Any, here: Any) -> Iterator[str]:
     if isinstance(there, dict) and isinstance(here, dict):
         for name in dict.fromkeys((*here, *there)):
             yield from _differences(
-                field_place(place, name), there.get(name, _ABSENT), here.get(name, _ABSENT)
+                field_place(place, name), there.get(name, _MISSING), here.get(name, _MISSING)
             )
-    elif here is _ABSENT:
+    elif here is _MISSING:
         yield f"{place} was {_shown(there)} and is now missing"
-    elif there is _ABSENT:
+    elif there is _MISSING:
         yield f"{place} was missing and is now {_shown(here)}"
     elif not same(there, here):
         texts = _written(there), _written(here)

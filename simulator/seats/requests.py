@@ -16,10 +16,10 @@ from pydantic import (
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.draft import Blank
 from simulator.environment.injection.rules import Miss
+from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 
 
 def _no_parameters() -> JsonObject:

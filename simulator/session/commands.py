@@ -12,9 +12,8 @@ from pydantic import Field
 
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recordings import ObservedCall
+from simulator.environment.recordings import NO_EFFECTS, ObservedCall, ToolEffects
 from simulator.environment.world.entities import EntityChange
 from simulator.environment.world.tool_settings import DeclaredTool, EnvironmentSettings
 from simulator.facts import EVERY, Outcome

@@ -15,7 +15,6 @@ from pydantic import JsonValue
 
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_values import JsonObject, copied, same
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions import is_error, is_identifier, words_of
 from simulator.environment.drafts.draft import (
     NO_SOURCES,
@@ -30,6 +29,7 @@ from simulator.environment.drafts.draft import (
 from simulator.environment.drafts.evidence_drafts import Parts
 from simulator.environment.drafts.schema_instances import error_places
 from simulator.environment.injection.distortions import hostile_texts
+from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 from simulator.environment.schema.schema_checks import Problem
 
 

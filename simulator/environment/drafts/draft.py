@@ -17,11 +17,10 @@ from simulator.base import json_paths
 from simulator.base.frozen_value import FiniteValue
 from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, copied, same
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions import EarlierAnswer, id_kind, kind_named, spelled
 from simulator.environment.evidence.sketch import CodeReading, FunctionSource, Kind
 from simulator.environment.evidence.tool_returns import read_returns
-from simulator.environment.recordings import ObservedCall
+from simulator.environment.recordings import NO_EFFECTS, ObservedCall, ToolEffects
 from simulator.environment.schema.schema_checks import Problem
 from simulator.environment.world.world import World
 

@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from simulator.base.adk_names import TEMPORARY
 from simulator.base.json_paths import WHOLE, field_place, item_place
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions import (
     UNSURE,
     EarlierAnswer,
@@ -66,7 +65,7 @@ from simulator.environment.evidence.program_run import NO_CHANCES, Chances
 from simulator.environment.evidence.programs import find, load, may_write, states, takes_rows
 from simulator.environment.evidence.sketch import CodeReading, EarlierCall, Hole, Outcome, Sketch
 from simulator.environment.evidence.value_sketches import alike, fits, shape_of
-from simulator.environment.recordings import ObservedCall
+from simulator.environment.recordings import NO_EFFECTS, ObservedCall, ToolEffects
 from simulator.environment.schema.scalar_instances import Chance
 from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
 from simulator.environment.schema.schema_plans import SchemaPlan, is_error_branch, plan_for

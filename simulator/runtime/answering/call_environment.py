@@ -12,7 +12,6 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, copied
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.conventions import EarlierAnswer
 from simulator.environment.drafts.candidates import Candidate, around, best, draft_of
 from simulator.environment.drafts.draft import Blank, Draft, DraftCall, Sources
@@ -22,7 +21,7 @@ from simulator.environment.expressions.expressions import variables_of
 from simulator.environment.injection.rule_call import CallContext, DrawStreams, Tally
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.prompts.model_prompts import AskedCall
-from simulator.environment.recordings import Near, ObservedCall, nearest
+from simulator.environment.recordings import NO_EFFECTS, Near, ObservedCall, ToolEffects, nearest
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
 from simulator.runtime.adk.codec import whole_text

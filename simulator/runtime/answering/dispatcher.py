@@ -27,8 +27,8 @@ from typing import Any
 
 from simulator.base.json_values import JsonObject, copied
 from simulator.base.secret_masking import error_words
-from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.recordings import NO_EFFECTS
 from simulator.facts import (
     AgentRan,
     Answered,

@@ -31,12 +31,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.drafts.draft import SURE, Blank, Draft, Unsure, unsure_of
 from simulator.environment.evidence.sketch import FunctionSource
 from simulator.environment.injection.rule_call import DrawStreams, Tally
 from simulator.environment.injection.rule_effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 from simulator.facts import Failed, Outcome
 from simulator.journal import Journal
 from simulator.runtime.adk.boundaries import ToolBoundaryCall

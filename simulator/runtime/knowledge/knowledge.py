@@ -22,11 +22,10 @@ from pydantic import JsonValue
 from simulator.base.frozen_value import Value
 from simulator.base.json_paths import WHOLE
 from simulator.base.json_values import JsonObject
-from simulator.environment.call_effects import NO_EFFECTS
 from simulator.environment.conventions import EarlierAnswer, id_kind
 from simulator.environment.drafts.draft import doubted_fields, without_blanks
 from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.recordings import ObservedCall
+from simulator.environment.recordings import NO_EFFECTS, ObservedCall
 from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
 from simulator.environment.world.entities import NO_TABLES, SEED, Tables, TablesError, read_tables
 from simulator.environment.world.invariants import Contradiction, contradictions

@@ -15,8 +15,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.base.json_values import JsonObject
-from simulator.environment.call_effects import NO_EFFECTS, ToolEffects
 from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 from simulator.environment.world.tool_settings import DeclaredTool
 from simulator.facts import Answered, Outcome, RaisedError
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
