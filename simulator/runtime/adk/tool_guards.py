@@ -40,7 +40,7 @@ from simulator.environment.world.tool_settings import DeclaredTool, ToolSettings
 from simulator.facts import ToolAnswered
 from simulator.runtime.adk.adk_private import Run, has_own_code, is_steering, runs_agents
 from simulator.runtime.adk.outside_work import LISTING, AllowedHosts, listed, watched_connect, watched_lookup
-from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, TOLD, WATCH, Watching
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, TOLD, WATCH
 from simulator.runtime.errors import SimulationError
 
 
@@ -480,16 +480,14 @@ def _watched_start(start: Callable[[threading.Thread], None]) -> Callable[[threa
     return started
 
 
-def _told_in_thread(watch: Watching) -> Watching | None:
+def _told_in_thread(watch: Watch) -> Watch | None:
     """Return who is told what a thread does that is started here."""
     if INSIDE_REAL_CALL.get() or LISTING.get():
         return None
     return TOLD.get() if CURRENT_TURN.get() is None else watch
 
 
-def _in_thread(
-    thread: threading.Thread, watch: Watching, told: Watching | None, run: Callable[[], None]
-) -> None:
+def _in_thread(thread: threading.Thread, watch: Watch, told: Watch | None, run: Callable[[], None]) -> None:
     del thread.run
     WATCH.set(watch)
     TOLD.set(told)
@@ -517,7 +515,7 @@ def _watched_submit(submit: Callable[..., Future[Any]]) -> Callable[..., Future[
 
 
 def _at_work(
-    watch: Watching, told: Watching | None, fn: Callable[..., Result], /, *args: Any, **given: Any
+    watch: Watch, told: Watch | None, fn: Callable[..., Result], /, *args: Any, **given: Any
 ) -> Result:
     token, of_told = WATCH.set(watch), TOLD.set(told)
     try:

@@ -5,13 +5,14 @@ Context variables reach AgentTool's runner, parallel agents, workflow nodes and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from simulator.base.json_values import JsonObject
 
 if TYPE_CHECKING:
+    from simulator.runtime.adk.tool_guards import Watch
     from simulator.runtime.turns.turn import TurnRun
 
 GUARD_NAME = "golden_trace_guard"
@@ -77,30 +78,8 @@ MODEL_STAND_IN: ContextVar[ModelStandIn | None] = ContextVar("simulation_model_s
 """Who answers in the place of seated models; it is asked with no turn in progress only."""
 
 
-class Watching(Protocol):
-    """Says which tools are real in a run; `simulator.runtime.adk.tool_guards` asks it for each call that no seat lets run."""
-
-    def chose(self, tool: Any) -> bool:
-        """Return whether someone chose that a tool runs for real; from any thread."""
-        ...
-
-    def refused(self, error: Any) -> None:
-        """Take down that a tool was refused, which fails the run; from any thread."""
-        ...
-
-    def told(self, text: str) -> None:
-        """Take down something that the person should know; from any thread."""
-        ...
-
-    def within(
-        self, runner: Any, run_async: Callable[..., AsyncGenerator[Any, None]], given: dict[str, Any]
-    ) -> AsyncGenerator[Any, None]:
-        """Return the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
-        ...
-
-
-WATCH: ContextVar[Watching | None] = ContextVar("simulation_watch", default=None)
+WATCH: ContextVar[Watch | None] = ContextVar("simulation_watch", default=None)
 """Whose run everything in here belongs to. The threads that it starts have this and `TOLD`, and no other context variable."""
 
-TOLD: ContextVar[Watching | None] = ContextVar("simulation_told", default=None)
+TOLD: ContextVar[Watch | None] = ContextVar("simulation_told", default=None)
 """Who is told what is real in this thread, which the code of an agent started in a turn; nobody where something real started it."""
