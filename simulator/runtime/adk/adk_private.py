@@ -44,18 +44,18 @@ from google.genai import types
 
 from simulator.runtime.adk.turn_context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, WATCH
 
-ItemT = TypeVar("ItemT")
+_ItemT = TypeVar("_ItemT")
 
 
-class Later(list[ItemT]):
+class Later(list[_ItemT]):
     """Is made by `make` with the first look into it, and a list like every other from then on.
 
     Code that reads a list's memory without asking it (pydantic's own, for one) finds none: `made` gives a plain list for that.
     """
 
-    def __init__(self, make: Callable[[], Iterable[ItemT]]) -> None:
+    def __init__(self, make: Callable[[], Iterable[_ItemT]]) -> None:
         super().__init__()
-        self._make: Callable[[], Iterable[ItemT]] | None = make
+        self._make: Callable[[], Iterable[_ItemT]] | None = make
 
     @property
     def is_unread(self) -> bool:
@@ -69,7 +69,7 @@ class Later(list[ItemT]):
             super().extend(make())
 
 
-def made(values: list[ItemT]) -> list[ItemT]:
+def made(values: list[_ItemT]) -> list[_ItemT]:
     """Return a list as a plain one; itself where it is one already."""
     return [*values] if isinstance(values, Later) else values
 
@@ -85,7 +85,7 @@ def _looking(name: str) -> Callable[..., Any]:
     return looks_first
 
 
-def _added_to(self: Later[ItemT], before: list[ItemT]) -> list[ItemT]:
+def _added_to(self: Later[_ItemT], before: list[_ItemT]) -> list[_ItemT]:
     return [*before, *self]
 
 

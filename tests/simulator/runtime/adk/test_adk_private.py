@@ -339,7 +339,9 @@ def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -
 
     class Looks(Scripted):
         def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
-            shown.append((getattr(llm_request.contents, "is_unread", None), [*llm_request.contents]))
+            contents = llm_request.contents
+            is_unread = isinstance(contents, adk_private.Later) and contents.is_unread
+            shown.append((is_unread, [*adk_private.made(contents)]))
             return super().generate_content_async(llm_request, stream)
 
     turns: tuple[Any, ...] = (None, SimpleNamespace(replay=SimpleNamespace(models_ahead=2)))
