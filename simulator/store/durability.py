@@ -243,7 +243,7 @@ class DurablePart(Unwritten):
         self.token: str | None = None
         """Of the lease under which the journal is appended to."""
         self.content: Callable[[int], JournalTail]
-        self._attempts: list[CommitAttempt] = []
+        self._attempts: list[CommitResult] = []
         self._clock = clock
 
     def store(self) -> None:
@@ -254,8 +254,8 @@ class DurablePart(Unwritten):
             return
         with self.database.writing(unhurried=WRITER_SECONDS) as connection:
             written = write_batch(connection, batch, self._clock())
-            # Before the commit, which may be done although it fails.
-            self._attempts.append(written.attempt)
+            # Before the commit: where the database is lost in the middle of it, nobody knows whether it was done.
+            self._attempts.append(written)
         with self.lock:
             self.stored.extend(written.numbers)
             self.place, self.superseded = written.place, written.superseded
@@ -280,18 +280,6 @@ class DurablePart(Unwritten):
 
 
 @dataclass(frozen=True)
-class CommitAttempt:
-    """A transaction that failed, by what it would have left: the numbers of the first facts of the batch, the head, and whose it is.
-
-    Where the database was lost in the middle of a commit, nobody knows whether it was done.
-    """
-
-    numbers: tuple[int, ...]
-    head: int
-    superseded: bool
-
-
-@dataclass(frozen=True)
 class Batch:
     """What a journal holds and the store does not yet.
 
@@ -303,7 +291,7 @@ class Batch:
         head: The journal's head, as the journal numbers it.
         follows: Where the session was in the store when this journal last read or wrote it.
         superseded: Somebody else went on with the session; the head is theirs.
-        attempts: What may have been done already, the oldest first.
+        attempts: What earlier tries have left, the oldest first, if they were done after all.
         status: What the library shows of the session as it is at its head; so `turns`.
         query: What its user asked first; None where that is as it was.
         token: Of the lease under which it was appended; None where there is none.
@@ -316,7 +304,7 @@ class Batch:
     head: int
     follows: Place
     superseded: bool
-    attempts: Sequence[CommitAttempt]
+    attempts: Sequence[CommitResult]
     status: str
     turns: int
     query: str | None = None
@@ -330,11 +318,6 @@ class CommitResult:
     numbers: tuple[int, ...]
     place: Place
     superseded: bool
-
-    @property
-    def attempt(self) -> CommitAttempt:
-        """What is to be looked for, should it not be known whether this was done."""
-        return CommitAttempt(self.numbers, self.place.head, self.superseded)
 
 
 def write_batch(connection: Connection, batch: Batch, now: float) -> CommitResult:
@@ -359,7 +342,7 @@ def write_batch(connection: Connection, batch: Batch, now: float) -> CommitResul
     ]
     if rows:
         connection.execute(insert(FACTS), rows)
-    known_head = done.head if done else batch.follows.head
+    known_head = done.place.head if done else batch.follows.head
     superseded = batch.superseded or place.head != known_head or (done is not None and done.superseded)
     superseded = superseded or _is_taken_over(connection, batch)
     wanted = stored[batch.head] if batch.head != ROOT else ROOT
@@ -390,11 +373,11 @@ def _is_taken_over(connection: Connection, batch: Batch) -> bool:
     return connection.scalar(query) not in {None, batch.token}
 
 
-def _done(connection: Connection, batch: Batch, place: Place) -> CommitAttempt | None:
+def _done(connection: Connection, batch: Batch, place: Place) -> CommitResult | None:
     """Find the attempt that was done after all."""
     for attempt in reversed(batch.attempts):
         if not attempt.numbers:
-            if attempt.head == place.head:
+            if attempt.place.head == place.head:
                 return attempt
             continue
         stored = [*batch.stored, *attempt.numbers]
