@@ -23,6 +23,7 @@ from simulator.base.json_values import JsonObject, NotJsonError, same, taken
 from simulator.environment.drafts.draft import SURE, Unsure, unsure_of
 from simulator.environment.injection.rule_effects import OF_A_RESPONSE, OF_ONE_CALL
 from simulator.environment.injection.rules import Trial
+from simulator.environment.recordings import NO_EFFECTS
 from simulator.environment.schema.schema_checks import misfit_calls
 from simulator.environment.world.connections import ToolShape
 from simulator.environment.world.entities import Contradiction
@@ -386,6 +387,8 @@ def _run_real(engine: Engine, asked: commands.RunReal) -> None:
 
 def _checked(given: ToolAnswer | ToolEffects) -> ToolEffects:
     """Return what a person lets a call do besides: changes of the state, and actions that ADK knows."""
+    if not (given.state_delta or given.actions):
+        return NO_EFFECTS
     return ToolEffects(state_delta=taken(given.state_delta), actions=checked_actions(taken(given.actions)))
 
 

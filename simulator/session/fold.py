@@ -29,7 +29,6 @@ from simulator.facts import (
     CodeAnswered,
     ConversationEnded,
     DraftDrawn,
-    EarlierData,
     EnvironmentFact,
     Fact,
     ModelAnswered,
@@ -116,6 +115,9 @@ class SessionFold:
     `take` takes a fact in, or raises and changes nothing; `session` gives the frozen view. Who reads what stands in the fold changes none of it.
 
     Attributes:
+        agent_name: The agent that was selected; empty before.
+        initial_state: What ADK's session state held at first.
+        earlier: The artifacts and the memory that the session began with.
         state: Where the session is in its life.
         seats: Who plays now.
         rules: The injection rules that are in force now.
@@ -132,6 +134,8 @@ class SessionFold:
     def __init__(self) -> None:
         self._opened: SessionOpened | None = None
         self._selected: AgentSelected | None = None
+        self.agent_name, self.earlier = "", NOTHING_EARLIER
+        self.initial_state: JsonObject = {}
         self.seats = Seats()
         self.rules: tuple[Any, ...] = ()
         self._turns: list[Turn] = []
@@ -160,21 +164,6 @@ class SessionFold:
                 case list() | set() | dict():
                     setattr(twin, name, held.copy())
         return twin
-
-    @property
-    def agent_name(self) -> str:
-        """The agent that was selected; empty before."""
-        return self._selected.agent_name if self._selected else ""
-
-    @property
-    def initial_state(self) -> JsonObject:
-        """What ADK's session state held at first."""
-        return self._selected.initial_state if self._selected else {}
-
-    @property
-    def earlier(self) -> EarlierData:
-        """The artifacts and the memory that the session began with."""
-        return self._selected.earlier if self._selected else NOTHING_EARLIER
 
     def call_ids(self) -> set[str]:
         """Return the ids of all tool calls so far."""
@@ -236,6 +225,7 @@ class SessionFold:
         self._require(fact, self._opened is not None, "the session is not open")
         self._require(fact, self._selected is None, "an agent is already selected")
         self._selected = fact
+        self.agent_name, self.initial_state, self.earlier = fact.agent_name, fact.initial_state, fact.earlier
         self.environment = SessionEnvironment(
             data=fact.environment_data, is_data_brought=bool(fact.environment_data)
         )

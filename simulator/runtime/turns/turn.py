@@ -34,6 +34,7 @@ from google.adk.runners import Runner
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.environment.recordings import NO_EFFECTS
 from simulator.facts import (
     AgentRan,
     Answered,
@@ -331,7 +332,7 @@ class TurnRun:
     async def _given(self, waiting: WaitingRequest[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):
             raise Diverged(-1, fact.key, ["kind"])
-        if not waiting.effects_done:
+        if not waiting.effects_done and fact.effects != NO_EFFECTS:
             await repeated(fact.effects, context)
         return as_tools_give(fact.outcome)
 
