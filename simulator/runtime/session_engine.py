@@ -65,8 +65,9 @@ from simulator.runtime.adk.codec import jsonable, survives_json, written_error
 from simulator.runtime.adk.tool_guards import PlayedTool, all_refused
 from simulator.runtime.adk.turn_context import CURRENT_TURN, WATCH
 from simulator.runtime.adk.watched_services import Ground, WatchedArtifacts, WatchedMemory, WatchedSessions
+from simulator.runtime.answering.call_environment import LiveEnvironment
 from simulator.runtime.answering.dispatcher import SessionAnswering
-from simulator.runtime.answering.pipeline import LiveEnvironment, LivePipeline
+from simulator.runtime.answering.pipeline import LivePipeline
 from simulator.runtime.errors import Diverged, ReplayDivergence, SimulationError
 from simulator.runtime.knowledge.knowledge import LiveKnowledge, ToolShapes
 from simulator.runtime.models.environment_model import Modelling

@@ -24,8 +24,14 @@ from simulator.runtime import user_player
 from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.adk.codec import whole, whole_text
 from simulator.runtime.adk.event_loop import LoopThread
-from simulator.runtime.answering.call_environment import Inside, attempted, offline_draft, offline_question
-from simulator.runtime.answering.pipeline import NOT_ASKED, LiveEnvironment
+from simulator.runtime.answering.call_environment import (
+    Inside,
+    LiveEnvironment,
+    attempted,
+    offline_draft,
+    offline_question,
+)
+from simulator.runtime.answering.pipeline import NOT_ASKED
 from simulator.runtime.commanding import UserView
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.models.environment_model import Generation, begin_if_due, words_of

@@ -1,11 +1,18 @@
-"""What a session's environment has for a tool call: it asks the rules, drafts answers out of all that is known, and holds answers against it."""
+"""What a session's environment has for a tool call: it asks the rules, drafts answers out of all that is known, and holds answers against it.
+
+`CallEnvironment` is that of any session. Who plays says what is known (`knowing`), which rules are in force and what was counted before a call, how a tool is declared, and where chance
+comes from: `LiveEnvironment` from the journal of a session that is played, `plugin.session_play.SessionPlay` under its own lock. `judge` asks the rules, `answered` and `told` give what
+they make of a call. `offline` and `offered` draft: they ask what is known once (`offline_question`), and where something fails in it, once more without the tools' code (`attempted`).
+"""
 
 from __future__ import annotations
 
+import copy
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
@@ -24,12 +31,15 @@ from simulator.environment.prompts.model_prompts import AskedCall
 from simulator.environment.recordings import NO_EFFECTS, Near, ObservedCall, ToolEffects, nearest
 from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Outcome
+from simulator.journal import Journal
+from simulator.runtime.adk.boundaries import ToolBoundaryCall
 from simulator.runtime.adk.codec import whole_text
 from simulator.runtime.adk.tool_code import code_of
-from simulator.runtime.knowledge.knowledge import Knowledge
+from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge, ToolShapes
 from simulator.runtime.models.environment_model import asked_call, model_evidence
 from simulator.runtime.turns.outcomes import judged
-from simulator.runtime.turns.waiting_request import C
+from simulator.runtime.turns.turn import TurnRun
+from simulator.runtime.turns.waiting_request import C, WaitingRequest, held_to
 from simulator.seats.requests import ToolDeclaration
 
 _NUMBERS = re.compile(r"([a-z]\w*)[\s:=]{1,3}(-?\d+(?:\.\d+)?)(?![\w.]*\w{3})")
@@ -330,3 +340,80 @@ def _shared(known: Knowledge, tool_name: str) -> dict[str, JsonValue]:
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in {**told, **plain}.items()
     }
+
+
+class LiveEnvironment(CallEnvironment[WaitingRequest[ToolBoundaryCall]]):
+    """The environment of a session that is played, on the loop's thread. What rules count and draw is folded from the facts.
+
+    Args:
+        seed: Where the session's chance comes from.
+        journal: Its facts.
+        knowledge: What is known along them.
+        tools: The agent's tools.
+    """
+
+    _run: TurnRun | None = None
+
+    def __init__(self, seed: str, journal: Journal, knowledge: LiveKnowledge, tools: ToolShapes) -> None:
+        self._journal, self._knowledge, self._tools = journal, knowledge, tools
+        self.seed, self.streams = seed, DrawStreams(seed)
+
+    def within(self, run: TurnRun) -> LiveEnvironment:
+        """Return the environment in a turn, whose calls that wait count as well."""
+        twin = copy.copy(self)
+        twin._run = run  # noqa: SLF001 - its own class's
+        return twin
+
+    def knowing(self) -> AbstractContextManager[Knowledge]:
+        """Hold what the journal's facts add up to."""
+        return nullcontext(self._knowledge.up_to_date())
+
+    def declaration(self, call: WaitingRequest[ToolBoundaryCall]) -> ToolDeclaration:
+        """Return a tool as it is declared, with the output schema that a person has set for it."""
+        if call.declared is None:
+            call.declared = self._tools.declaration(call.tool)
+        return held_to(call.declared, self._knowledge.output_schema(call.name))
+
+    def set_schema(self, call: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
+        """Return the schema that a person has set for the tool's answers."""
+        return self._knowledge.output_schema(call.name)
+
+    def now(self, call: WaitingRequest[ToolBoundaryCall]) -> float:  # noqa: ARG002 - the calls of one turn of the agent have one time
+        """Return when the agent last made calls."""
+        return self._knowledge.up_to_date().asked_at
+
+    def draft_seed(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
+        """Return a seed that the request's key makes its own."""
+        return f"{self.seed}/{call.key}"
+
+    def codes(self, call: WaitingRequest[ToolBoundaryCall]) -> Mapping[str, FunctionSource]:  # noqa: ARG002 - the agent's tools are the same for each call
+        """Return where the agent's tools are written, by name."""
+        return self._tools.codes()
+
+    def rules_for(self, call: WaitingRequest[ToolBoundaryCall]) -> tuple[InjectionRule, ...]:
+        """Return the rules that were in force when the call was made."""
+        return call.rules
+
+    def tally(self, call: WaitingRequest[ToolBoundaryCall]) -> Tally:
+        """Count what is a fact, and what calls have taken that were judged before and are not answered yet."""
+        counts = self._journal.fold.counts
+        drawn, counted, fired = Counter(counts.drawn), Counter(counts.counted), Counter(counts.fired)
+        calls = Counter(counts.calls)
+        for other in self._run.waiting.values() if self._run else ():
+            is_before = other is not call and other.judged and not other.future.done()
+            if is_before and isinstance(other.call, ToolBoundaryCall):
+                drawn.update(other.firing.drawn)
+                counted.update(other.firing.counted)
+                fired.update(other.firing.fired)
+                calls[other.name] += 1
+        return Tally(
+            drawn=drawn,
+            counted=counted,
+            fired=fired,
+            tool_calls=calls[call.name],
+            session_calls=calls.total(),
+        )
+
+    def count(self, call: WaitingRequest[ToolBoundaryCall]) -> None:
+        """Let the call count until its answer is a fact."""
+        call.judged = True

@@ -24,31 +24,21 @@ what was recorded is the player of a replay, so only other calls come here.
 from __future__ import annotations
 
 import asyncio
-import copy
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, Literal, NamedTuple
 
-from simulator.base.json_values import JsonObject
 from simulator.environment.drafts.draft import SURE, Blank, Draft, Unsure, unsure_of
-from simulator.environment.evidence.sketch import FunctionSource
-from simulator.environment.injection.rule_call import DrawStreams, Tally
 from simulator.environment.injection.rule_effects import HangEffect
-from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recordings import NO_EFFECTS, ToolEffects
 from simulator.facts import Failed, Outcome
-from simulator.journal import Journal
 from simulator.runtime.adk.boundaries import ToolBoundaryCall
-from simulator.runtime.answering.call_environment import CallEnvironment
-from simulator.runtime.knowledge.knowledge import Knowledge, LiveKnowledge, ToolShapes
+from simulator.runtime.answering.call_environment import CallEnvironment, LiveEnvironment
 from simulator.runtime.models.environment_model import Generation, Modelling, begin_if_due, words_of
 from simulator.runtime.models.json_client import RequestProgress
 from simulator.runtime.turns.outcomes import as_response, breach_of, outcome_of
-from simulator.runtime.turns.turn import SessionPort, TurnRun
-from simulator.runtime.turns.waiting_request import C, WaitingRequest, held_to
+from simulator.runtime.turns.turn import SessionPort
+from simulator.runtime.turns.waiting_request import C, WaitingRequest
 from simulator.seats.answers import raised
-from simulator.seats.requests import ToolDeclaration
 
 NOT_ASKED = "the world has no such entity, so the model was not asked"
 """Why no model makes an answer where the world knows it."""
@@ -187,83 +177,6 @@ GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
 """The players of tools that are generators."""
 
 _MOST_NAMED = 5
-
-
-class LiveEnvironment(CallEnvironment[WaitingRequest[ToolBoundaryCall]]):
-    """The environment of a session that is played, on the loop's thread. What rules count and draw is folded from the facts.
-
-    Args:
-        seed: Where the session's chance comes from.
-        journal: Its facts.
-        knowledge: What is known along them.
-        tools: The agent's tools.
-    """
-
-    _run: TurnRun | None = None
-
-    def __init__(self, seed: str, journal: Journal, knowledge: LiveKnowledge, tools: ToolShapes) -> None:
-        self._journal, self._knowledge, self._tools = journal, knowledge, tools
-        self.seed, self.streams = seed, DrawStreams(seed)
-
-    def within(self, run: TurnRun) -> LiveEnvironment:
-        """Return the environment in a turn, whose calls that wait count as well."""
-        twin = copy.copy(self)
-        twin._run = run  # noqa: SLF001 - its own class's
-        return twin
-
-    def knowing(self) -> AbstractContextManager[Knowledge]:
-        """Hold what the journal's facts add up to."""
-        return nullcontext(self._knowledge.up_to_date())
-
-    def declaration(self, call: WaitingRequest[ToolBoundaryCall]) -> ToolDeclaration:
-        """Return a tool as it is declared, with the output schema that a person has set for it."""
-        if call.declared is None:
-            call.declared = self._tools.declaration(call.tool)
-        return held_to(call.declared, self._knowledge.output_schema(call.name))
-
-    def set_schema(self, call: WaitingRequest[ToolBoundaryCall]) -> JsonObject | None:
-        """Return the schema that a person has set for the tool's answers."""
-        return self._knowledge.output_schema(call.name)
-
-    def now(self, call: WaitingRequest[ToolBoundaryCall]) -> float:  # noqa: ARG002 - the calls of one turn of the agent have one time
-        """Return when the agent last made calls."""
-        return self._knowledge.up_to_date().asked_at
-
-    def draft_seed(self, call: WaitingRequest[ToolBoundaryCall]) -> str:
-        """Return a seed that the request's key makes its own."""
-        return f"{self.seed}/{call.key}"
-
-    def codes(self, call: WaitingRequest[ToolBoundaryCall]) -> Mapping[str, FunctionSource]:  # noqa: ARG002 - the agent's tools are the same for each call
-        """Return where the agent's tools are written, by name."""
-        return self._tools.codes()
-
-    def rules_for(self, call: WaitingRequest[ToolBoundaryCall]) -> tuple[InjectionRule, ...]:
-        """Return the rules that were in force when the call was made."""
-        return call.rules
-
-    def tally(self, call: WaitingRequest[ToolBoundaryCall]) -> Tally:
-        """Count what is a fact, and what calls have taken that were judged before and are not answered yet."""
-        counts = self._journal.fold.counts
-        drawn, counted, fired = Counter(counts.drawn), Counter(counts.counted), Counter(counts.fired)
-        calls = Counter(counts.calls)
-        for other in self._run.waiting.values() if self._run else ():
-            is_before = other is not call and other.judged and not other.future.done()
-            if is_before and isinstance(other.call, ToolBoundaryCall):
-                drawn.update(other.firing.drawn)
-                counted.update(other.firing.counted)
-                fired.update(other.firing.fired)
-                calls[other.name] += 1
-        return Tally(
-            drawn=drawn,
-            counted=counted,
-            fired=fired,
-            tool_calls=calls[call.name],
-            session_calls=calls.total(),
-        )
-
-    def count(self, call: WaitingRequest[ToolBoundaryCall]) -> None:
-        """Let the call count until its answer is a fact."""
-        call.judged = True
 
 
 class LivePipeline(Pipeline[WaitingRequest[ToolBoundaryCall]]):
