@@ -28,7 +28,7 @@ def main() -> int:
         sys.path.insert(0, str(_PACKAGES))
     else:
         _offer_two_packages()
-    from evalset.cli.exit_codes import as_program  # noqa: PLC0415 - only now it is certain whose `evalset` this is
+    from evalset.cli.terminal_output import as_program  # noqa: PLC0415 - only now it is certain whose `evalset` this is
 
     def run() -> int:
         from evalset.cli.main import main as command  # noqa: PLC0415 - as above

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from evalset.cli.exit_codes import BAD_INPUT, DONE, as_program
 from evalset.cli.main import carried_out
-from evalset.cli.terminal_output import escape_output
+from evalset.cli.terminal_output import BAD_INPUT, DONE, as_program, escape_output
 
 _COMMANDS = ("doctor", "verify")
 

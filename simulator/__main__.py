@@ -2,7 +2,7 @@
 
 import sys
 
-from evalset.cli.exit_codes import as_program
+from evalset.cli.terminal_output import as_program
 
 
 def main() -> int:

@@ -34,7 +34,7 @@ def test_no_modules_import_each_other_in_a_loop(house: House) -> None:
 
 def test_one_module_alone_imports_from_above(house: House) -> None:
     """`python -m simulator` starts commands that use both packages; the name is promised."""
-    above = ("evalset.cli.exit_codes", "evalset.cli.main")
+    above = ("evalset.cli.main", "evalset.cli.terminal_output")
     assert house.running_up() == [("simulator.__main__", name) for name in above]
 
 

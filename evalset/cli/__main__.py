@@ -2,8 +2,8 @@
 
 import sys
 
-from evalset.cli.exit_codes import as_program
 from evalset.cli.main import main
+from evalset.cli.terminal_output import as_program
 
 if __name__ == "__main__":
     sys.exit(as_program(main))

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
-from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED, Ends
-from evalset.cli.terminal_output import ProgressLine
+from evalset.cli.terminal_output import BAD_INPUT, INTERRUPTED, Ends, ProgressLine
 from evalset.files.eval_names import import_command, importable_kind
 from simulator.base.documents import open_file, read_file
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalset.cli.command_frame import RESULT, ShellCommand, file_option
-from evalset.cli.exit_codes import DONE
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import DONE, ProgressLine, output, plain
 
 if TYPE_CHECKING:
     from evalset.kept_runs import ComparedCase, KeptRun, RunComparison

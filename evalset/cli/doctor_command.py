@@ -16,8 +16,7 @@ from evalset.cli.command_frame import (
     repeated,
     write_output,
 )
-from evalset.cli.exit_codes import BAD_INPUT
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import BAD_INPUT, ProgressLine, output, plain
 from evalset.doctor.model import (
     CODES,
     MIGRATION_OPTIONS,

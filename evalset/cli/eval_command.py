@@ -31,8 +31,7 @@ from evalset.cli.command_frame import (
     unrecorded,
     write_output,
 )
-from evalset.cli.exit_codes import BAD_INPUT, INTERRUPTED
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import BAD_INPUT, INTERRUPTED, ProgressLine, output, plain
 from evalset.replay.model_choice import ANSWERED_BY, BY_HAND, model_choice
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from evalset.cli.command_frame import (
     option,
     repeated,
 )
-from evalset.cli.exit_codes import DONE
-from evalset.cli.terminal_output import ProgressLine, output
+from evalset.cli.terminal_output import DONE, ProgressLine, output
 from simulator.base.documents import read_file
 from simulator.base.user_files import write_whole
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalset.cli.command_frame import QUIET, RESULT, ShellCommand, file_option, flag, repeated
-from evalset.cli.exit_codes import BAD_INPUT, DONE, WORDS
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import BAD_INPUT, DONE, WORDS, ProgressLine, output, plain
 from evalset.errors import EvalSetError
 from evalset.files.eval_names import renames_from
 from evalset.files.json_streams import SpoolError

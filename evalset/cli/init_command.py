@@ -19,8 +19,7 @@ from urllib.request import url2pathname
 
 from evalset.adk_runs.eval_results import HISTORY
 from evalset.cli.command_frame import ShellCommand, UsageError, file_option, flag, option
-from evalset.cli.exit_codes import DONE
-from evalset.cli.terminal_output import ProgressLine, output
+from evalset.cli.terminal_output import DONE, ProgressLine, output
 from evalset.files.datasets import ENDING, project_of
 from evalset.files.eval_names import files_below
 from evalset.replay.model_choice import IN_TESTS, Models

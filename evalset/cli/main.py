@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple, TextIO
 
-from evalset.cli.exit_codes import BAD_INPUT
-from evalset.cli.terminal_output import escape_output, kept_from_agents
+from evalset.cli.terminal_output import BAD_INPUT, escape_output, kept_from_agents
 from simulator.base.secret_masking import masked_log
 from simulator.base.validation_words import near
 

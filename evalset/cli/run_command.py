@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING
 from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.cli.command_frame import UsageError, write_output
-from evalset.cli.exit_codes import BAD_INPUT, DONE, FAILED, INTERRUPTED, NO_ANSWER, NOT_RECORDED, Ends
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    NO_ANSWER,
+    NOT_RECORDED,
+    Ends,
+    ProgressLine,
+    output,
+    plain,
+)
 from evalset.cli.terminal_play import (
     TerminalAsks,
     play_scenario,

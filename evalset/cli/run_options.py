@@ -17,8 +17,7 @@ from evalset.cli.command_frame import (
     flag,
     option,
 )
-from evalset.cli.exit_codes import BAD_INPUT, CODES, WORDS, Ends
-from evalset.cli.terminal_output import ProgressLine
+from evalset.cli.terminal_output import BAD_INPUT, CODES, WORDS, Ends, ProgressLine
 from evalset.verify.results import UnreadableSetError
 from simulator.agents import UnknownAgentError
 from simulator.agents.named_agent import require_agent

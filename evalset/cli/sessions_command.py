@@ -23,8 +23,17 @@ from evalset.cli.command_frame import (
     option,
     write_output,
 )
-from evalset.cli.exit_codes import BAD_INPUT, DONE, FAILED, NO_ANSWER, WORDS, Ends
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    NO_ANSWER,
+    WORDS,
+    Ends,
+    ProgressLine,
+    output,
+    plain,
+)
 from simulator.base.documents import read_file
 from simulator.scripts import ScriptError, write_script
 

@@ -19,8 +19,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from pydantic import ValidationError
 
 from evalset.cli.command_frame import write_output
-from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
-from evalset.cli.terminal_output import ProgressLine
+from evalset.cli.terminal_output import BAD_INPUT, FAILED, NO_ANSWER, Ends, ProgressLine
 from evalset.errors import ScenarioError
 from evalset.files.eval_names import holds_cases, no_case
 from evalset.golden_trace.case_script import read_cases

@@ -34,8 +34,7 @@ from evalset.cli.command_frame import (
     with_options,
     write_output,
 )
-from evalset.cli.exit_codes import INTERRUPTED
-from evalset.cli.terminal_output import ProgressLine, output, plain
+from evalset.cli.terminal_output import INTERRUPTED, ProgressLine, output, plain
 from evalset.files.datasets import eval_folders
 from evalset.files.eval_names import files_below, renames_from
 from evalset.recorded.tolerances import Tolerance

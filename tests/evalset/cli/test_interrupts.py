@@ -17,8 +17,8 @@ from typing import IO
 import psutil
 import pytest
 
-from evalset.cli.exit_codes import WORDS
 from evalset.cli.main import main
+from evalset.cli.terminal_output import WORDS
 from tests.evalset.cli.test_run_command import FINE
 from tests.evalset.doctor.examples import a_case, a_set, in_bytes
 from tests.evalset.there import there
@@ -27,7 +27,7 @@ from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 
 WAITS = """
 import signal, sys
-from evalset.cli.exit_codes import as_program
+from evalset.cli.terminal_output import as_program
 
 def run():
     print("ready", flush=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalset.cli.exit_codes import BAD_INPUT
 from evalset.cli.main import main
+from evalset.cli.terminal_output import BAD_INPUT
 from evalset.exporting.dataset_file import metric_files
 from evalset.files.datasets import project_of
 
