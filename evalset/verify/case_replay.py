@@ -13,11 +13,11 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -115,6 +115,10 @@ _QUIET = RunConfig(
 
 _MISSING_KEY = re.compile(r"Context variable not found: `([^`]+)`")
 """ADK's own words."""
+
+
+Again: TypeAlias = Callable[[EvalCase, RecordedCase], Awaitable[CaseReplay]]
+"""Replays a case once more, in the way that it was replayed."""
 
 
 async def replayed(

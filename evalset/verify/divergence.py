@@ -23,6 +23,7 @@ from evalset.verify.verify_request import Criteria, Match
 from simulator.base.json_paths import ABSENT, differing
 from simulator.base.json_values import Json, JsonObject, same
 from simulator.session.adk_event_fields import calls_in
+from simulator.session.model import REQUEST_INPUT
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
 """Checks whether a tool's arguments may be these (the last) where the golden has those."""
@@ -121,6 +122,56 @@ def out_of_order(divergence: Divergence) -> Pair | None:
 def _is_call(step: Step | None, like: Step | None = None) -> bool:
     """Return whether a step is a call, of the same tool as another where there is one."""
     return step is not None and step.kind == "call" and (like is None or step.tool == like.tool)
+
+
+def does(divergence: Divergence) -> str:
+    """Say what the agent does at a divergence, as `calls check instead of note`."""
+    first = divergence.pairs[0]
+    golden, actual = first.golden, first.actual
+    match divergence.what:
+        case "arguments":
+            return _calls_otherwise(actual)
+        case "call":
+            swapped = out_of_order(divergence)
+            return _calls_before(swapped) if swapped else _calls(golden, actual)
+        case "response":
+            return "gets or produces a different tool response"
+        case "text":
+            return "gives a different final response" if actual and actual.text else "gives no final response"
+        case "state":
+            return "ends with a different state"
+        case "query":
+            return "did not reach this turn"
+
+
+def _calls_otherwise(actual: Step | None) -> str:
+    if actual is not None and actual.tool == REQUEST_INPUT:
+        return "asks the user something else"
+    return f"calls {_called(actual)} with different arguments"
+
+
+def _calls_before(swapped: Pair) -> str:
+    golden, actual = _called(swapped.golden), _called(swapped.actual)
+    if golden == actual:
+        return f"makes its calls of {golden} in a different order"
+    return f"calls {actual} before {golden}"
+
+
+def _calls(golden: Step | None, actual: Step | None) -> str:
+    if golden is None and actual is not None:
+        if actual.tool == REQUEST_INPUT:
+            return "asks the user for input, unlike the golden"
+        return f"calls {_called(actual)}, unlike the golden"
+    if actual is None and golden is not None:
+        if golden.tool == REQUEST_INPUT:
+            return "does not ask the user for input"
+        return f"does not call {_called(golden)}"
+    return f"calls {_called(actual)} instead of {_called(golden)}"
+
+
+def _called(step: Step | None) -> str:
+    """Name the tool of a call, with the agent tools that it is inside of."""
+    return "" if step is None else " inside ".join((step.tool, *reversed(step.within)))
 
 
 def _not_tolerated(golden: Step, actual: Step, tolerances: Sequence[Tolerance]) -> Json:

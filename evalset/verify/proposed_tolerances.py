@@ -40,14 +40,13 @@ from evalset.recorded.tolerances import (
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed, run_to_end
 from evalset.verify.cases_to_verify import CasesToVerify, ReadyCase, agents_for
 from evalset.verify.results import Players, RunResult, Varying, VerifyError
+from evalset.verify.scoring import RunSettings, scored_as
 from evalset.verify.varying_values import (
     MISSING,
-    RunSettings,
     allowing,
     find_varying,
     passed_anew,
     places_within,
-    scored_as,
 )
 from evalset.verify.verify_request import PATIENCE, Criteria
 from simulator.agent_config import SimulatedAgentConfig

@@ -24,7 +24,8 @@ from google.genai import types
 
 from evalset.golden_trace.golden_steps import arguments_of, spoken, with_spoken
 from evalset.golden_trace.steps import Step, calls_of
-from evalset.recorded.recording import RecordedModelTurn
+from evalset.recorded.known_agents import known_agent
+from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from evalset.verify.divergence import aligned
 from evalset.verify.results import Check, CheckStatus
@@ -39,6 +40,7 @@ from evalset.verify.verify_request import (
     Match,
     Metric,
 )
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.base.json_values import JsonObject, canonical, same
 from simulator.base.secret_masking import error_words
 from simulator.session.adk_event_fields import parts_of
@@ -494,3 +496,23 @@ def _function(path: str) -> Callable[..., Any]:
     module, _, name = path.rpartition(".")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
+
+
+def gone_turns(
+    recorded: RecordedCase, config: SimulatedAgentConfig, heard_models: Sequence[Sequence[RecordedModelTurn]]
+) -> list[tuple[int, RecordedModelTurn]]:
+    """Return the recorded turns of models, each with the number of its turn, whose agent is not there any more and was not heard in the run.
+
+    Where a real tool ran, that may have run the agent.
+    """
+    heard = {model.agent for models in heard_models for model in models}
+    turns = enumerate(recorded.turns)
+    said = [(number, model) for number, turn in turns for model in turn.models if _is_agents_own(turn, model)]
+    missing = {model.agent for _, model in said} - heard
+    gone = missing & known_agent(config).gone_agents(recorded) if missing else missing
+    return [(number, model) for number, model in said if model.agent in gone]
+
+
+def _is_agents_own(turn: RecordedTurn, model: RecordedModelTurn) -> bool:
+    ran_real = any(call.author.source == "real" for call in turn.calls)
+    return not (model.put_off or ran_real)

@@ -1,4 +1,4 @@
-"""Makes a run's result of its replay: the checks, and where it failed, the first divergence."""
+"""Makes a run's result of its replay: the checks, and where it failed, what `failed_runs` finds out."""
 
 from __future__ import annotations
 
@@ -10,44 +10,33 @@ from typing import NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.golden_trace.golden_steps import spoken, steps_of
-from evalset.golden_trace.steps import Step, text_of, with_state
+from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import (
     edits_since,
-    recording_edits,
     removed_turns,
     text_digest,
 )
-from evalset.recorded.known_agents import gone_agent, known_agent
+from evalset.recorded.known_agents import gone_agent
 from evalset.recorded.recorded_turns import (
     agents_as_tools,
     inputs_text,
     untold_words,
-    written_turns,
 )
-from evalset.recorded.recording import RecordedModelTurn, RecordedTurn, is_imported, unknown_parts
+from evalset.recorded.recording import (
+    is_imported,
+    unknown_parts,
+)
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import run_checks
-from evalset.verify.case_replay import CaseReplay
+from evalset.verify.case_replay import Again, CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.divergence import (
     Compared,
     agents_inside,
-    first_divergence,
-    first_of,
+    does,
     inner_divergence,
 )
-from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Pair, Players, RunResult
-from evalset.verify.verdict_evidence import evidence_of
-from evalset.verify.verdicts import (
-    Again,
-    Blame,
-    FailedRun,
-    blamed,
-    does,
-    judged,
-    passed_edits,
-    told_edits,
-)
+from evalset.verify.results import ActualTurn, Check, CheckStatus, Divergence, Players, RunResult, Varying
 from evalset.verify.verify_request import (
     AGENTS,
     CODE_WORDS,
@@ -60,7 +49,6 @@ from evalset.verify.verify_request import (
     Criteria,
 )
 from simulator.agents.agent_source import is_determined, makes_sets
-from simulator.session.adk_event_fields import content_text
 
 Quietly: TypeAlias = Callable[[], Awaitable[CaseReplay]]
 _TURN = re.compile(r"turn \d+: ")
@@ -117,10 +105,8 @@ async def scored(
     found = (*checks, *_inner_check(each, replay, inner, criteria), *_turns_check(each), *own)
     found += _gone_check(each, replay, found) if models == "recorded" else ()
     passed = not replay.error and _pass(found)
-    divergence, edited = None, passed_edits(each.golden, each.recorded, turns.ours) if passed else ()
-    if not passed and not replay.unasked:
-        compared = _compared(found, criteria, each)._replace(inner=inner)
-        divergence, edited = await _verdict(each, turns, replay, compared, again, models=models)
+    compared = _compared(found, criteria, each)._replace(inner=inner)
+    divergence, edited = await _told(each, turns, replay, compared, again, passed=passed, models=models)
     return RunResult(
         number=number,
         passed=passed,
@@ -138,6 +124,28 @@ async def scored(
     )
 
 
+async def _told(
+    each: ReadyCase,
+    turns: _Beside,
+    replay: CaseReplay,
+    compared: Compared,
+    again: Again,
+    *,
+    passed: bool,
+    models: Players,
+) -> tuple[Divergence | None, tuple[str, ...]]:
+    """Return where a run that failed goes another way, and what was edited in the golden, also of one that passed."""
+    edits = edits_since(each.golden, each.recorded)
+    is_told = bool(edits) if passed else not replay.unasked
+    if not is_told:
+        return None, ()
+    from evalset.verify.failed_runs import passed_edits, verdict_on  # noqa: PLC0415 - most runs pass, and nothing was edited
+
+    if passed:
+        return None, passed_edits(edits or (), each.golden, each.recorded, turns.ours)
+    return await verdict_on(each, replay, compared, again, golden=turns.theirs, models=models, edits=edits)
+
+
 def _turns_of(replay: CaseReplay) -> tuple[ActualTurn, ...]:
     turns = zip(replay.turns, replay.models, strict=True)
     return tuple(
@@ -152,57 +160,6 @@ def _all_turns(each: ReadyCase, replay: CaseReplay) -> list[Invocation]:
     return [*replay.turns, *(Invocation(user_content=turn.user_content) for turn in missing)]
 
 
-async def _verdict(
-    each: ReadyCase,
-    turns: _Beside,
-    replay: CaseReplay,
-    compared: Compared,
-    again: Again,
-    *,
-    models: Players,
-) -> tuple[Divergence | None, tuple[str, ...]]:
-    """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
-    golden = with_state(turns.theirs, each.golden.expected)
-    ours = turns.ours[: len(replay.turns)]
-    is_compared = not replay.error or compared.wrong_state
-    is_cut = len(ours) < len(turns.theirs) or not is_compared
-    actual = ours if is_cut else with_state(ours, replay.final_state)
-    blame = await _blame(FailedRun(each.case, each.recorded, each.golden, replay, compared), again)
-    divergence = first_of(first_divergence(golden, actual, compared), compared.inner)
-    divergence = divergence or _behind_the_end(each, golden)
-    if divergence is None and (divergence := _unheard(each, replay, golden)) and blame is not None:
-        blame = blame._replace(edits=())  # an edit of the golden takes no agent away
-    if divergence is None:
-        return None, told_edits(blame)
-    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
-        doctor=each.doctor(),
-        renamed=each.renamed,
-        otherwise=replay.otherwise or _on_the_way(divergence, compared.inner),
-        raised="" if replay.unrecorded else replay.error,
-        written=written_turns(each.recorded) if models == "real" else frozenset(),
-        recording=tuple(
-            edit for edit in recording_edits(each.recorded) if models == "recorded" or not edit.of_model
-        ),
-    )
-    is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
-    why = replay.error or "; ".join(replay.unrecorded[:1])
-    judgement = judged(divergence, golden, actual, evidence, why, is_whole=is_whole, blame=blame)
-    return judgement, told_edits(blame)
-
-
-def _on_the_way(divergence: Divergence, inner: Divergence | None) -> str:
-    """Say that a call came to the agent of an agent tool with other arguments, where that is the divergence; empty where it is not."""
-    first = divergence.pairs[0].golden
-    is_on_the_way = divergence is inner and first is not None and not first.within
-    return f"runs {first.tool} with different arguments" if first and is_on_the_way else ""
-
-
-async def _blame(failed: FailedRun, again: Again) -> Blame | None:
-    """Find out who is to blame; None where the recording does not say what its golden was."""
-    edits = edits_since(failed.golden, failed.recorded)
-    return None if edits is None else await blamed(failed, edits, again)
-
-
 def _turns_check(each: ReadyCase) -> list[Check]:
     """Return that turns are missing at the end of a golden; nothing where none are."""
     if not (removed := removed_turns(each.case, each.recorded)):
@@ -211,55 +168,19 @@ def _turns_check(each: ReadyCase) -> list[Check]:
     return [Check(name=TURNS, status="failed", score=0.0, threshold=1.0, detail=detail)]
 
 
-def _gone_turns(each: ReadyCase, replay: CaseReplay) -> list[tuple[int, RecordedModelTurn]]:
-    """Return the recorded turns of models, each with the number of its turn, whose agent is not there any more and was not heard in the run.
-
-    Where a real tool ran, that may have run the agent.
-    """
-    heard = {model.agent for models in replay.models for model in models}
-    turns = enumerate(each.recorded.turns)
-    said = [(number, model) for number, turn in turns for model in turn.models if _is_agents_own(turn, model)]
-    missing = {model.agent for _, model in said} - heard
-    gone = missing & known_agent(each.config).gone_agents(each.recorded) if missing else missing
-    return [(number, model) for number, model in said if model.agent in gone]
-
-
-def _is_agents_own(turn: RecordedTurn, model: RecordedModelTurn) -> bool:
-    ran_real = any(call.author.source == "real" for call in turn.calls)
-    return not (model.put_off or ran_real)
-
-
 def _gone_check(each: ReadyCase, replay: CaseReplay, found: Sequence[Check]) -> tuple[Check, ...]:
     """Return that agents are gone that took turns in the recording; nothing where none are, or the run fails without that."""
     if replay.error or not _pass(found):
         return ()
-    names = dict.fromkeys(model.agent for _, model in _gone_turns(each, replay))
+    names = dict.fromkeys(
+        model.agent for _, model in run_checks.gone_turns(each.recorded, each.config, replay.models)
+    )
     detail = "; ".join(map(gone_agent, names))
     return (Check(name=AGENTS, status="failed", score=0.0, threshold=1.0, detail=detail),) if names else ()
 
 
 def _pass(found: Sequence[Check]) -> bool:
     return all(check.status in {"passed", "skipped"} for check in found)
-
-
-def _unheard(each: ReadyCase, replay: CaseReplay, golden: Sequence[Sequence[Step]]) -> Divergence | None:
-    """Return where the first turn of an agent is missing that is gone; None where none is."""
-    if replay.error or not (gone := _gone_turns(each, replay)):
-        return None
-    number, model = gone[0]
-    turn = min(number, len(golden) - 1)
-    said = content_text(model.responses[-1].get("content")) if model.responses else ""
-    pair = Pair(golden=Step(kind="text", author=model.agent, text=said, within=model.within), actual=None)
-    return Divergence(turn=turn, step=len(golden[turn]), what="text", pairs=(pair,))
-
-
-def _behind_the_end(each: ReadyCase, golden: Sequence[Sequence[Step]]) -> Divergence | None:
-    """Return where the first turn is missing that a golden had at its end; None where none is."""
-    if not removed_turns(each.case, each.recorded):
-        return None
-    asked = Step(kind="query", author="user", text=content_text(each.recorded.turns[len(golden)].query))
-    pair = Pair(golden=None, actual=asked)
-    return Divergence(turn=len(golden) - 1, step=len(golden[-1]), what="query", pairs=(pair,))
 
 
 def _inner_difference(each: ReadyCase, replay: CaseReplay, criteria: Criteria) -> Divergence | None:
@@ -382,4 +303,26 @@ def _compared(found: Sequence[Check], criteria: Criteria, each: ReadyCase) -> Co
         tolerances=each.recorded.tolerances,
         wrong_texts=wrong,
         wrong_state=state is not None and state.status == "failed",
+    )
+
+
+class RunSettings(NamedTuple):
+    """The settings of one run: the criteria, its number, how it is replayed, and what varies between replays of its case, once that is known."""
+
+    criteria: Criteria
+    number: int
+    ways: ReplayOptions
+    varying: list[tuple[Varying, ...]]
+
+
+async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> RunResult:
+    """Look at a replay of a case; where that is needed it is replayed again in the same way."""
+    return await scored(
+        each,
+        replay,
+        asked.criteria,
+        number=asked.number,
+        models=asked.ways.models,
+        again=lambda case, recorded: replayed(case, recorded, each.config, asked.ways),
+        quietly=lambda: replayed(each.case, each.recorded, each.config, asked.ways.quiet),
     )

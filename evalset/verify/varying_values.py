@@ -30,8 +30,7 @@ from evalset.recorded.tolerances import (
 from evalset.verify.case_replay import CaseReplay, ReplayOptions, replayed
 from evalset.verify.cases_to_verify import ReadyCase
 from evalset.verify.results import Divergence, RunResult, Varying
-from evalset.verify.scoring import scored
-from evalset.verify.verify_request import Criteria
+from evalset.verify.scoring import RunSettings, scored_as
 from simulator.agents.agent_source import is_determined, makes_sets
 from simulator.agents.named_agent import loaded_anew
 from simulator.base.json_paths import field_place
@@ -142,28 +141,6 @@ def _longest_session(each: ReadyCase) -> float:
     """Return how long the session may have lasted: until its last turn began, and a while for that."""
     last = max((turn.creation_timestamp for turn in each.case.conversation or ()), default=0.0)
     return max(0.0, last - each.recorded.recorded_at) + 24 * 3600.0
-
-
-class RunSettings(NamedTuple):
-    """The settings of one run: the criteria, its number, how it is replayed, and what varies between replays of its case, once that is known."""
-
-    criteria: Criteria
-    number: int
-    ways: ReplayOptions
-    varying: list[tuple[Varying, ...]]
-
-
-async def scored_as(each: ReadyCase, replay: CaseReplay, asked: RunSettings) -> RunResult:
-    """Look at a replay of a case; where that is needed it is replayed again in the same way."""
-    return await scored(
-        each,
-        replay,
-        asked.criteria,
-        number=asked.number,
-        models=asked.ways.models,
-        again=lambda case, recorded: replayed(case, recorded, each.config, asked.ways),
-        quietly=lambda: replayed(each.case, each.recorded, each.config, asked.ways.quiet),
-    )
 
 
 async def passed_anew(each: ReadyCase, found: Sequence[Varying], asked: RunSettings) -> RunResult | None:

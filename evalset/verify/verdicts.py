@@ -1,6 +1,6 @@
 """Judges a divergence: what has changed, by which evidence, and what to do about it. Pure.
 
-What was edited in the golden since it was recorded comes first, as the recording notes what the golden was; `verdict_evidence` finds out
+What was edited in the golden since it was recorded comes first, as the recording notes what the golden was; `failed_runs` finds out
 whether the agent changed too. Recordings from before that: the user changed where the eval set asks another query than was recorded.
 The golden is stale where the eval set and the recording disagree with each other, and the run does as one of them. The environment changed where a tool is declared otherwise than it
 was. Otherwise the agent changed: it does what neither of the files holds, in a world that is as it was.
@@ -8,30 +8,20 @@ was. Otherwise the agent changed: it does what neither of the files holds, in a 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile, zip_longest
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from google.adk.evaluation.eval_case import EvalCase, Invocation
-from google.genai import types
-
-from evalset.golden_trace.golden_steps import steps_of
 from evalset.golden_trace.steps import Step, text_of
 from evalset.recorded.golden_digests import (
     Edit,
-    Golden,
     RecordingEdit,
-    edits_since,
-    state_digest,
     text_digest,
     value_digest,
 )
 from evalset.recorded.known_agents import names_are_known, renamed_words
-from evalset.recorded.recorded_turns import question_of, recorded_steps
-from evalset.recorded.recording import GoldenTurn, RecordedCase, without_edits
-from evalset.verify.case_replay import CaseReplay
-from evalset.verify.divergence import Compared, first_divergence, out_of_order, value_differences
+from evalset.recorded.recorded_turns import question_of
+from evalset.verify.divergence import does, value_differences
 from evalset.verify.results import (
     PLAY_RECORDED,
     Action,
@@ -41,10 +31,8 @@ from evalset.verify.results import (
     Verdict,
     rename_words,
 )
-from evalset.verify.run_checks import word_overlap
 from evalset.verify.verdict_evidence import Evidence, disagreements
 from simulator.base.json_values import JsonObject, canonical, same
-from simulator.session.adk_event_fields import content_text
 from simulator.session.model import REQUEST_INPUT
 
 _TOOLS_CHANGED = (
@@ -78,6 +66,112 @@ _RERECORD: tuple[str, Action] = (
     "open",
 )
 _REPAIR: tuple[str, Action] = ("Repair the golden from the recording, or change the agent.", "repair")
+
+
+_SHOWN, _MOST_PLACES = 80, 3
+
+
+class Known:
+    """Values and texts by their digests, turn by turn, gathered from goldens, recordings and runs."""
+
+    def __init__(self, *conversations: Sequence[Sequence[Step]]) -> None:
+        steps = [step for turns in conversations for turn in turns for step in turn]
+        self._values = {
+            value_digest(step.value): step.value for step in steps if step.kind in {"call", "response"}
+        }
+        self._texts = {text_digest(step.text): step.text for step in steps if step.kind in {"query", "text"}}
+
+    def value(self, digest: str) -> Any:
+        """Return the value of a digest; one that is equal to nothing where it is not known."""
+        return self._values.get(digest, {"(as it was recorded)": digest})
+
+    def text(self, digest: str) -> str:
+        """Return the text of a digest; one that nobody says where it is not known."""
+        return self._texts.get(digest, f"(as it was recorded: {digest})")
+
+    def shown(self, digest: str) -> str:
+        """Return what a digest stands for in a few words; empty where it is not known."""
+        if digest in self._texts:
+            return _short(repr(self._texts[digest]))
+        return _short(canonical(self._values[digest])) if digest in self._values else ""
+
+    def change(self, then: str, now: str) -> str:
+        """Return how the value or the text of one digest became that of another, in a few words; empty where `then` is not known.
+
+        Of long values the places that differ are named; long texts are shown from where they differ on.
+        """
+        if then in self._values and now in self._values:
+            return _value_change(self._values[then], self._values[now])
+        if then in self._texts and now in self._texts:
+            return "it was {}, now it is {}".format(
+                *_from_the_difference(self._texts[then], self._texts[now])
+            )
+        was = self.shown(then)
+        return f"it was {was}" if was else ""
+
+    def change_of(self, edit: Edit) -> str:
+        """Return how what was edited became what it is, behind a colon; empty where that is not known."""
+        change = self.change(edit.then, edit.now)
+        return f": {change}" if change else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _value_change(then: Any, now: Any) -> str:
+    was, now_is = canonical(then), canonical(now)
+    if max(len(was), len(now_is)) <= _SHOWN:
+        return f"it was {was}, now it is {now_is}"
+    places = list(value_differences(then, now))
+    told = [_place_change(each) for each in places[:_MOST_PLACES]]
+    if len(places) > _MOST_PLACES:
+        told.append(f"{len(places) - _MOST_PLACES} more places differ")
+    return "; ".join(told)
+
+
+def _place_change(found: ValueDifference) -> str:
+    place = found.path or "it"
+    if not found.in_actual:
+        return f"{place} was {_short(canonical(found.golden))}, now it is missing"
+    if not found.in_golden:
+        return f"{place} is new: {_short(canonical(found.actual))}"
+    if isinstance(found.golden, str) and isinstance(found.actual, str):
+        return "{} was {}, now it is {}".format(place, *_from_the_difference(found.golden, found.actual))
+    return f"{place} was {_short(canonical(found.golden))}, now it is {_short(canonical(found.actual))}"
+
+
+def _from_the_difference(then: str, now: str) -> tuple[str, str]:
+    """Return two texts in quotes; of long ones what stands around the first character that differs."""
+    if max(len(then), len(now)) <= _SHOWN:
+        return repr(then), repr(now)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False)))
+    start = max(0, alike - _SHOWN // 4)
+    then, now = (f"{'…' if start else ''}{_short(text[start:])}" for text in (then, now))
+    return repr(then), repr(now)
+
+
+AgentIs: TypeAlias = Literal["as it was", "changed", "unknown"]
+
+
+class Blame(NamedTuple):
+    """Who is to blame for a run that fails though, or because, its golden was edited.
+
+    Attributes:
+        edits: What was edited since the recording, in the order of the conversation.
+        agent: Whether the agent still does what it did when it was recorded.
+        seen: The edits of which the agent was given something before it went another way than recorded.
+        unlike: Where it goes another way than recorded, judged by nothing yet; None where it does not.
+        why: Why it is not known whether the agent changed.
+        known: What the digests of the edits stand for.
+    """
+
+    edits: tuple[Edit, ...]
+    agent: AgentIs
+    seen: tuple[Edit, ...] = ()
+    unlike: Divergence | None = None
+    why: str = ""
+    known: Known = Known()
 
 
 class _Judgement(NamedTuple):
@@ -172,31 +266,6 @@ def _at_the_call(
     )
 
 
-def told_edits(blame: Blame | None) -> tuple[str, ...]:
-    """Write what was edited since the recording as sentences, each with what stood there and what stands there."""
-    return (
-        ()
-        if blame is None
-        else tuple(
-            f"{_capital(edit.words)} after the recording{_from_to(edit, blame)}." for edit in blame.edits
-        )
-    )
-
-
-def passed_edits(golden: Golden, recorded: RecordedCase, ours: Sequence[Sequence[Step]]) -> tuple[str, ...]:
-    """Write what was edited in a golden that passes all the same: a threshold may let other words pass."""
-    edits = edits_since(golden, recorded)
-    if not edits:
-        return ()
-    known = Known(golden.turns, _recorded(recorded), ours)
-    return told_edits(Blame(edits, "as it was", known=known))
-
-
-def _from_to(edit: Edit, blame: Blame) -> str:
-    change = blame.known.change(edit.then, edit.now)
-    return f": {change}" if change else ""
-
-
 def _by_hand(
     divergence: Divergence,
     actual: Sequence[Sequence[Step]],
@@ -271,7 +340,7 @@ def _other_words(blame: Blame) -> Iterator[str]:
         if edit.part == "query" and blame.known.shown(edit.then):
             now, then = blame.known.shown(edit.now), blame.known.shown(edit.then)
             yield f"turn {edit.turn + 1}: the query in the eval set is {now}, but {then} was recorded"
-        elif more := _from_to(edit, blame):
+        elif more := blame.known.change_of(edit):
             yield f"{edit.words}{more}"
 
 
@@ -280,10 +349,11 @@ def _list(edits: Sequence[Edit | RecordingEdit], since: str = " after the record
     more = [f"{len(edits) - _MOST_EDITS} more places were changed"] if len(edits) > _MOST_EDITS else []
     *before, last = [*shown, *more]
     words = f"{', '.join(before)} and {last}" if before else last
-    return f"{_capital(words)}{since}."
+    return f"{capital(words)}{since}."
 
 
-def _capital(words: str) -> str:
+def capital(words: str) -> str:
+    """Return words as a sentence begins."""
     return words[:1].upper() + words[1:]
 
 
@@ -435,330 +505,3 @@ def _of_the_agent(divergence: Divergence, evidence: Evidence) -> tuple[Verdict, 
     if any(turn <= divergence.turn for turn in evidence.written):
         return "differs_from_moves", _WRITTEN
     return "agent_changed", ""
-
-
-def does(divergence: Divergence) -> str:
-    """Say what the agent does at a divergence, as `calls check instead of note`."""
-    first = divergence.pairs[0]
-    golden, actual = first.golden, first.actual
-    match divergence.what:
-        case "arguments":
-            return _calls_otherwise(actual)
-        case "call":
-            swapped = out_of_order(divergence)
-            return _calls_before(swapped) if swapped else _calls(golden, actual)
-        case "response":
-            return "gets or produces a different tool response"
-        case "text":
-            return "gives a different final response" if actual and actual.text else "gives no final response"
-        case "state":
-            return "ends with a different state"
-        case "query":
-            return "did not reach this turn"
-
-
-def _calls_otherwise(actual: Step | None) -> str:
-    if actual is not None and actual.tool == REQUEST_INPUT:
-        return "asks the user something else"
-    return f"calls {_called(actual)} with different arguments"
-
-
-def _calls_before(swapped: Pair) -> str:
-    golden, actual = _called(swapped.golden), _called(swapped.actual)
-    if golden == actual:
-        return f"makes its calls of {golden} in a different order"
-    return f"calls {actual} before {golden}"
-
-
-def _calls(golden: Step | None, actual: Step | None) -> str:
-    if golden is None and actual is not None:
-        if actual.tool == REQUEST_INPUT:
-            return "asks the user for input, unlike the golden"
-        return f"calls {_called(actual)}, unlike the golden"
-    if actual is None and golden is not None:
-        if golden.tool == REQUEST_INPUT:
-            return "does not ask the user for input"
-        return f"does not call {_called(golden)}"
-    return f"calls {_called(actual)} instead of {_called(golden)}"
-
-
-def _called(step: Step | None) -> str:
-    """Name the tool of a call, with the agent tools that it is inside of."""
-    return "" if step is None else " inside ".join((step.tool, *reversed(step.within)))
-
-
-_SHOWN, _MOST_PLACES = 80, 3
-_NO_OTHERS: Mapping[tuple[int, int], str] = MappingProxyType({})
-
-
-class Known:
-    """Values and texts by their digests, turn by turn, gathered from goldens, recordings and runs."""
-
-    def __init__(self, *conversations: Sequence[Sequence[Step]]) -> None:
-        steps = [step for turns in conversations for turn in turns for step in turn]
-        self._values = {
-            value_digest(step.value): step.value for step in steps if step.kind in {"call", "response"}
-        }
-        self._texts = {text_digest(step.text): step.text for step in steps if step.kind in {"query", "text"}}
-
-    def value(self, digest: str) -> Any:
-        """Return the value of a digest; one that is equal to nothing where it is not known."""
-        return self._values.get(digest, {"(as it was recorded)": digest})
-
-    def text(self, digest: str) -> str:
-        """Return the text of a digest; one that nobody says where it is not known."""
-        return self._texts.get(digest, f"(as it was recorded: {digest})")
-
-    def shown(self, digest: str) -> str:
-        """Return what a digest stands for in a few words; empty where it is not known."""
-        if digest in self._texts:
-            return _short(repr(self._texts[digest]))
-        return _short(canonical(self._values[digest])) if digest in self._values else ""
-
-    def change(self, then: str, now: str) -> str:
-        """Return how the value or the text of one digest became that of another, in a few words; empty where `then` is not known.
-
-        Of long values the places that differ are named; long texts are shown from where they differ on.
-        """
-        if then in self._values and now in self._values:
-            return _value_change(self._values[then], self._values[now])
-        if then in self._texts and now in self._texts:
-            return "it was {}, now it is {}".format(
-                *_from_the_difference(self._texts[then], self._texts[now])
-            )
-        was = self.shown(then)
-        return f"it was {was}" if was else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _value_change(then: Any, now: Any) -> str:
-    was, now_is = canonical(then), canonical(now)
-    if max(len(was), len(now_is)) <= _SHOWN:
-        return f"it was {was}, now it is {now_is}"
-    places = list(value_differences(then, now))
-    told = [_place_change(each) for each in places[:_MOST_PLACES]]
-    if len(places) > _MOST_PLACES:
-        told.append(f"{len(places) - _MOST_PLACES} more places differ")
-    return "; ".join(told)
-
-
-def _place_change(found: ValueDifference) -> str:
-    place = found.path or "it"
-    if not found.in_actual:
-        return f"{place} was {_short(canonical(found.golden))}, now it is missing"
-    if not found.in_golden:
-        return f"{place} is new: {_short(canonical(found.actual))}"
-    if isinstance(found.golden, str) and isinstance(found.actual, str):
-        return "{} was {}, now it is {}".format(place, *_from_the_difference(found.golden, found.actual))
-    return f"{place} was {_short(canonical(found.golden))}, now it is {_short(canonical(found.actual))}"
-
-
-def _from_the_difference(then: str, now: str) -> tuple[str, str]:
-    """Return two texts in quotes; of long ones what stands around the first character that differs."""
-    if max(len(then), len(now)) <= _SHOWN:
-        return repr(then), repr(now)
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False)))
-    start = max(0, alike - _SHOWN // 4)
-    then, now = (f"{'…' if start else ''}{_short(text[start:])}" for text in (then, now))
-    return repr(then), repr(now)
-
-
-def as_recorded(
-    recorded: RecordedCase, known: Known, given: Mapping[tuple[int, int], str] = _NO_OTHERS
-) -> list[tuple[Step, ...]]:
-    """Return the steps of a golden as they were when it was recorded, turn by turn, without its state.
-
-    Args:
-        recorded: What is recorded, with the digests of the golden.
-        known: The values that digests stand for.
-        given: The digests of responses that the agent was given in place of others, by the turn and the place of the call.
-    """
-    return [
-        _turn_as_recorded(number, turn.golden, known, given)
-        for number, turn in enumerate(recorded.turns)
-        if turn.golden is not None
-    ]
-
-
-def _turn_as_recorded(
-    number: int, turn: GoldenTurn, known: Known, given: Mapping[tuple[int, int], str]
-) -> tuple[Step, ...]:
-    made = [Step(kind="query", author="user", text=known.text(turn.query))]
-    for place, call in enumerate(turn.calls):
-        made.append(Step(kind="call", tool=call.tool, value=known.value(call.arguments)))
-        if response := given.get((number, place), call.response):
-            made.append(Step(kind="response", tool=call.tool, value=known.value(response)))
-    return (*made, Step(kind="text", text=known.text(turn.text)))
-
-
-# Tells an edit of a golden from a change of its agent.
-#
-# A run that does what was recorded is not the agent's fault: the edit alone makes it fail. A run that does something else before it
-# has seen anything that was edited is the agent's. Where it had seen an edit, what was recorded is replayed once more without the
-# edits: the agent that then does as it did has not changed.
-
-
-Again: TypeAlias = Callable[[EvalCase, RecordedCase], Awaitable[CaseReplay]]
-"""Replays a case once more, in the way that it was replayed."""
-
-AgentIs: TypeAlias = Literal["as it was", "changed", "unknown"]
-_ALIKE = 0.8
-
-
-class Blame(NamedTuple):
-    """Who is to blame for a run that fails though, or because, its golden was edited.
-
-    Attributes:
-        edits: What was edited since the recording, in the order of the conversation.
-        agent: Whether the agent still does what it did when it was recorded.
-        seen: The edits of which the agent was given something before it went another way than recorded.
-        unlike: Where it goes another way than recorded, judged by nothing yet; None where it does not.
-        why: Why it is not known whether the agent changed.
-        known: What the digests of the edits stand for.
-    """
-
-    edits: tuple[Edit, ...]
-    agent: AgentIs
-    seen: tuple[Edit, ...] = ()
-    unlike: Divergence | None = None
-    why: str = ""
-    known: Known = Known()
-
-
-class FailedRun(NamedTuple):
-    """A run that failed: its case, what was recorded, the golden, what happened, and how both were compared."""
-
-    case: EvalCase
-    recorded: RecordedCase
-    golden: Golden
-    replay: CaseReplay
-    compared: Compared
-
-
-async def blamed(failed: FailedRun, edits: Sequence[Edit], again: Again) -> Blame:
-    """Find out whether the agent has changed, where something was edited."""
-    ours = [steps_of(invocation) for invocation in failed.replay.turns]
-    known = Known(failed.golden.turns, _recorded(failed.recorded), ours)
-    seen = [edit for edit in edits if _was_given(edit, failed, ours)]
-    given = {(edit.turn, edit.call): edit.now for edit in seen if edit.part == "response"}
-    unlike = _unlike(failed, failed.replay, as_recorded(failed.recorded, known, given), is_first=True)
-    found = Blame(tuple(edits), "as it was", tuple(seen), known=known)
-    if unlike is None:
-        return found
-    before = tuple(edit for edit in seen if (edit.turn, edit.place) <= (unlike.turn, unlike.step))
-    found = found._replace(seen=before, unlike=unlike, agent="changed")
-    return await _without_the_edits(failed, found, again) if before else found
-
-
-async def _without_the_edits(failed: FailedRun, found: Blame, again: Again) -> Blame:
-    """Replay what was recorded, without the edits, and look whether the agent does as it did."""
-    first = _first_case(failed)
-    if first is None:
-        return found._replace(agent="unknown", why="the recorded values are no longer known")
-    case, recorded = first
-    replay = await again(case, recorded)
-    known = Known(failed.golden.turns, _recorded(failed.recorded), [steps_of(each) for each in replay.turns])
-    unlike = _unlike(failed, replay, as_recorded(recorded, known), is_first=False)
-    if unlike is None and not replay.error:
-        return found._replace(agent="as it was")
-    if unlike is not None and (unlike.pairs[0].actual is not None or not replay.error):
-        return found._replace(unlike=unlike)
-    return found._replace(
-        agent="unknown", why=f"the recording cannot be replayed without the edits: {replay.error}"
-    )
-
-
-def _first_case(failed: FailedRun) -> tuple[EvalCase, RecordedCase] | None:
-    """Return the case and its recording as they were at first; None where something of them is not known any more."""
-    recorded = without_edits(failed.recorded)
-    turns = [turn for turn in recorded.turns if turn.golden is not None]
-    turns.sort(key=lambda turn: turn.golden.number if turn.golden else 0)
-    numbers = [turn.golden.number for turn in turns if turn.golden]
-    whole = turns and turns[0].golden is not None and numbers == list(range(turns[0].golden.of))
-    asked = all(turn.golden and text_digest(content_text(turn.query)) == turn.golden.query for turn in turns)
-    start = _first_state(failed)
-    if not whole or not asked or start is None:
-        return None
-    queries = [Invocation(user_content=types.Content.model_validate(turn.query)) for turn in turns]
-    given = failed.case.session_input
-    case = failed.case.model_copy(
-        update={
-            "conversation": queries,
-            "session_input": given.model_copy(update={"state": start}) if given else None,
-        }
-    )
-    return case, recorded.model_copy(update={"turns": tuple(turns), "state": start})
-
-
-def _first_state(failed: FailedRun) -> JsonObject | None:
-    """Return the state that the case began with at first; None where it is not known any more."""
-    wanted = failed.recorded.golden_start
-    states = (failed.golden.start, failed.recorded.state)
-    return next((state for state in states if not wanted or state_digest(state) == wanted), None)
-
-
-def _recorded(recorded: RecordedCase) -> list[tuple[Step, ...]]:
-    """Return what was recorded at first as steps, for the values in it."""
-    return [recorded_steps(turn) for turn in without_edits(recorded).turns]
-
-
-def _was_given(edit: Edit, failed: FailedRun, ours: Sequence[Sequence[Step]]) -> bool:
-    """Return whether the agent of a run has met what was edited."""
-    steps = ours[edit.turn] if 0 <= edit.turn < len(ours) else ()
-    match edit.part:
-        case "query" | "start" | "turns":
-            return True
-        case "response":
-            answers = (step for step in steps if step.kind == "response" and step.tool == edit.tool)
-            return any(value_digest(step.value) == edit.now for step in answers)
-        case "call" | "arguments" | "order":
-            # The recording followed the edit, so that it may have no answer for what the agent calls as ever.
-            return (
-                edit.turn < len(failed.recorded.turns)
-                and failed.recorded.turns[edit.turn].original is not None
-            )
-        case "text" | "state":
-            return False
-
-
-def _unlike(
-    failed: FailedRun, replay: CaseReplay, golden: Sequence[tuple[Step, ...]], *, is_first: bool
-) -> Divergence | None:
-    """Find where a run goes another way than what was recorded; of the first run it is known which texts are good enough."""
-    ours = [steps_of(invocation) for invocation in replay.turns]
-    good = _good_texts(failed, golden) if is_first else frozenset[int]()
-    wrong = frozenset(
-        number
-        for number, (steps, mine) in enumerate(zip(golden, ours, strict=False))
-        if number not in good and _is_another_text(text_of(steps, "text"), text_of(mine, "text"), failed)
-    )
-    wanted, came = [*golden], [*ours]
-    other_state = (
-        failed.compared.wrong_state and state_digest(replay.final_state) != failed.recorded.golden_state
-    )
-    if golden and len(ours) >= len(golden) and not replay.error and failed.golden.state is not None:
-        wanted[-1] = (*wanted[-1], Step(kind="state", value=failed.golden.state))
-        came[-1] = (*came[-1], Step(kind="state", value=replay.final_state))
-    compared = failed.compared._replace(wrong_texts=wrong, wrong_state=other_state)
-    return first_divergence(wanted, came, compared)
-
-
-def _good_texts(failed: FailedRun, golden: Sequence[tuple[Step, ...]]) -> frozenset[int]:
-    """Return the turns whose final response nobody edited, and whose check passed."""
-    unedited = {
-        number
-        for number, (steps, now) in enumerate(zip(golden, failed.golden.turns, strict=False))
-        if text_of(steps, "text") == text_of(now, "text")
-    }
-    return frozenset(unedited - failed.compared.wrong_texts) if not failed.replay.error else frozenset()
-
-
-def _is_another_text(golden: str, actual: str, failed: FailedRun) -> bool:
-    if failed.compared.criteria.response is None and actual:
-        return False
-    return text_digest(golden) != text_digest(actual) and word_overlap(golden, actual) < (
-        failed.compared.criteria.response or _ALIKE
-    )
