@@ -47,7 +47,7 @@ from evalset.verify.results import (
     Players,
 )
 from evalset.verify.run_checks import gone_turns, word_overlap
-from evalset.verify.verdict_evidence import evidence_of
+from evalset.verify.verdict_evidence import Evidence, evidence_of
 from evalset.verify.verdicts import Blame, Known, capital, judged
 from simulator.base.json_values import JsonObject
 from simulator.session.adk_event_fields import content_text
@@ -87,20 +87,24 @@ async def verdict_on(
         blame = blame._replace(edits=())  # an edit of the golden takes no agent away
     if divergence is None:
         return None, told_edits(blame)
-    evidence = evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
-        doctor=each.doctor(),
-        renamed=each.renamed,
-        otherwise=replay.otherwise or _on_the_way(divergence, compared.inner),
-        raised="" if replay.unrecorded else replay.error,
-        written=written_turns(each.recorded) if models == "real" else frozenset(),
-        recording=tuple(
-            edit for edit in recording_edits(each.recorded) if models == "recorded" or not edit.of_model
-        ),
-    )
+    evidence = _evidence(each, replay, models, replay.otherwise or _on_the_way(divergence, compared.inner))
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, actual, evidence, why, is_whole=is_whole, blame=blame)
     return judgement, told_edits(blame)
+
+
+def _evidence(each: ReadyCase, replay: CaseReplay, models: Players, otherwise: str) -> Evidence:
+    """Gather what is known beside the golden and the run; `otherwise` is what the agent does that no golden tells."""
+    edits = recording_edits(each.recorded)
+    return evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
+        doctor=each.doctor(),
+        renamed=each.renamed,
+        otherwise=otherwise,
+        raised="" if replay.unrecorded else replay.error,
+        written=written_turns(each.recorded) if models == "real" else frozenset(),
+        recording=tuple(edit for edit in edits if models == "recorded" or not edit.of_model),
+    )
 
 
 def _on_the_way(divergence: Divergence, inner: Divergence | None) -> str:
