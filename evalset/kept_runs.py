@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -18,7 +17,7 @@ from pydantic import Field, ValidationError
 from evalset.adk_runs.eval_results import AdkCaseResult, RunResults
 from evalset.errors import FileError, first_flaw
 from evalset.files.eval_names import base_name, own_document
-from evalset.measured import Measured
+from evalset.measured import Measured, version_of
 from evalset.recorded.recording import lean
 from evalset.verify.report import steps_beside
 from evalset.verify.results import CaseResult, Divergence, Verdict, Verification, What
@@ -365,7 +364,12 @@ def kept_run_of(verification: Verification, at: float, *, is_partial: bool = Fal
         **_circumstances(measured),
         criteria=lean(verification.criteria),
         is_partial=is_partial,
-        cases=tuple(each.model_copy(update=_digests(measured, each.eval_id)) for each in cases),
+        cases=tuple(
+            each.model_copy(
+                update={f"{file.kind}_sha256": file.cases.get(each.eval_id, "") for file in measured.files}
+            )
+            for each in cases
+        ),
         network=verification.network,
     )
 
@@ -408,10 +412,6 @@ def kept_run_of_eval(spec: EvalRunSpec, view: RunView) -> KeptRun:
     return run.model_copy(update=more)
 
 
-def _digests(measured: Measured, eval_id: str) -> dict[str, str]:
-    return {f"{each.kind}_sha256": each.cases.get(eval_id, "") for each in measured.files}
-
-
 def _circumstances(measured: Measured) -> dict[str, Any]:
     digests = {each.kind: each.sha256 for each in measured.files}
     return {
@@ -427,7 +427,7 @@ def _circumstances(measured: Measured) -> dict[str, Any]:
             for each in measured.agents
         ),
         "adk": measured.adk,
-        "studio": _studio(),
+        "studio": version_of("golden-trace-studio"),
     }
 
 
@@ -508,13 +508,6 @@ def _names(folder: Path, at: str) -> Iterator[Path]:
 
 def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _studio() -> str:
-    try:
-        return version("golden-trace-studio")
-    except PackageNotFoundError:  # a checkout that is not installed
-        return ""
 
 
 def _case(case: CaseResult, status: KeptStatus) -> KeptCase:

@@ -111,10 +111,10 @@ def changed_words(changes: Sequence[str]) -> str:
     return f"{', '.join(before)} and {last} changed" if before else f"{last} changed"
 
 
-def adk_version() -> str:
-    """Return the version of google-adk in this process's environment; empty where there is none."""
+def version_of(package: str) -> str:
+    """Return the version of a package in this process's environment; empty where it is not installed, as of a checkout."""
     try:
-        return version("google-adk")
+        return version(package)
     except PackageNotFoundError:
         return ""
 

@@ -17,7 +17,7 @@ from evalset.adk_runs.eval_results import ResultsError, RunResults, read_results
 from evalset.adk_runs.installed import adk_program, install_command, missing_in
 from evalset.adk_runs.process_groups import GRACE_SECONDS, Process, Start, end_group, start_process
 from evalset.adk_runs.run_spec import ASKED_FILE, EvalRunSpec, Prepared, prepare
-from evalset.measured import Measured, MeasuredAgent, adk_version, measured_files
+from evalset.measured import Measured, MeasuredAgent, measured_files, version_of
 from simulator.agents.agent_source import source_digest
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
@@ -273,7 +273,7 @@ def measured_on(spec: EvalRunSpec) -> Measured:
         source=source,
         source_sha256=source_digest(source) if source is not None else "",
     )
-    adk = adk_version() if place.python is None else ""
+    adk = version_of("google-adk") if place.python is None else ""
     return Measured(files=measured_files(spec.eval_set, spec.environment), agents=(agent,), adk=adk)
 
 

@@ -598,7 +598,7 @@ def _traced(entry: _Entry, case_id: str, events: Sequence[JsonObject], missing: 
         missing.of(case_id, "the final state is not known")
         found = _without_end(found)
     found = _partial(found, is_cut=is_cut, question=question)
-    case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry, found.case)})
+    case = found.case.model_copy(update={"eval_id": case_id, **_judged(entry)})
     turns = [] if is_cut else case.conversation or []
     reference = _reference(entry)
     if turns and reference is not None and not _same_text(reference, turns[-1].final_response):
@@ -823,9 +823,11 @@ def _asked(
             turns[-1].append(event)
         if turns and event.get("state_delta") and not is_user_query(event):
             missing.of(case_id, "state changes of the turns before the last are left out")
+    of_history = [None] * (len(turns) - len(entries))  # a history alone has no references
+    references = [*of_history, *map(_reference, entries)]
     conversation = [
-        _invocation(turn, _reference(entry) if entry else None, number, last)
-        for number, (turn, entry) in enumerate(zip(turns, _paired(entries, len(turns)), strict=True))
+        _invocation(turn, reference, number, last)
+        for number, (turn, reference) in enumerate(zip(turns, references, strict=True))
     ]
     if conversation[-1].final_response is None:
         missing.of(case_id, "there is no reference, so the last turn has no final response")
@@ -834,12 +836,7 @@ def _asked(
     if session is None:
         missing.of(case_id, "there is no `session_input`: the app, the user and the state are not known")
     case = EvalCase(eval_id=case_id, conversation=conversation, session_input=session)
-    return case.model_copy(update=_judged(last, case))
-
-
-def _paired(entries: Sequence[_Entry], count: int) -> list[_Entry | None]:
-    """Return the case of each turn; of a history alone there is none."""
-    return [*([None] * (count - len(entries))), *entries]
+    return case.model_copy(update=_judged(last))
 
 
 def _invocation(
@@ -868,10 +865,10 @@ def _of_scenario(entry: _Entry, case_id: str) -> EvalCase:
     )
 
 
-def _judged(entry: _Entry, case: EvalCase) -> dict[str, Any]:
+def _judged(entry: _Entry) -> dict[str, Any]:
     """Return the rubrics of a case: of its only turn, or of the whole conversation."""
     rubrics = list(_rubrics(entry, lambda _: True))
-    return {"rubrics": rubrics} if rubrics and case is not None else {}
+    return {"rubrics": rubrics} if rubrics else {}
 
 
 # ---------------------------------------------------------------- values

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
-from evalset.measured import Measured, MeasuredFile, adk_version, measured_agents, measured_files
+from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files, version_of
 from evalset.recorded.golden_digests import golden_of
 from evalset.recorded.recorded_turns import needs_no_model
 from evalset.recorded.recording import is_imported
@@ -159,7 +159,7 @@ def _verified(
         ),
         models=(*told, *lacks),
         renamed={old: new for each in wanted for old, new in each.renamed.items()},
-        measured=Measured(files=read.files, agents=measured_agents(configs), adk=adk_version()),
+        measured=Measured(files=read.files, agents=measured_agents(configs), adk=version_of("google-adk")),
         network=_network_of(jobs, done),
     )
 
