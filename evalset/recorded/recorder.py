@@ -208,8 +208,13 @@ class _Recorder:
             return scope.rpartition(">")[2]
         whole = [response for response in fact.responses if not response.get("partial")]
         paths = [taken_path(self._spoken, fact.agent, response) for response in whole]
-        path = next(filter(None, reversed(paths)), "")
+        path = next(filter(None, reversed(paths)), "") or self._only_path(fact.agent)
         return "" if path == self._home else path
+
+    def _only_path(self, agent: str) -> str:
+        """Return the one node at which an agent spoke: what its event says may be another text, such as the code in its answer."""
+        paths = {_node_path(event) for event in self._events() if event.get("author") == agent}
+        return paths.pop() if len(paths) == 1 else ""
 
     def _is_put_off(self, fact: ModelAnswered) -> bool:
         """Return whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""
@@ -315,9 +320,13 @@ def taken_path(spoken: Spoken, agent: str, response: JsonObject) -> str:
     for place, event in enumerate(left):
         if [str(call.get("name")) for call in function_calls(event)] == names and _texts(event) == texts:
             del left[place]
-            node: Any = event.get("nodeInfo")
-            return str(node.get("path") or "") if isinstance(node, dict) else ""
+            return _node_path(event)
     return ""
+
+
+def _node_path(event: JsonObject) -> str:
+    node: Any = event.get("nodeInfo") or {}
+    return str(node.get("path") or "")
 
 
 def _texts(said: JsonObject) -> list[Any]:
@@ -357,7 +366,7 @@ def recorded_inputs(
                 yield RecordedInput(
                     id=str(said.get("id")),
                     agent=str(event.get("author") or ""),
-                    path=str((event.get("nodeInfo") or {}).get("path") or ""),
+                    path=_node_path(event),
                     arguments=question_of(arguments),
                     response=copied(said.get("response") or {}),
                     models_before=reply.models_before,

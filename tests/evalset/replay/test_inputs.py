@@ -34,6 +34,9 @@ from simulator.session.history import FinalResponse
 from tests.evalset.replay import asking
 from tests.evalset.replay.asking import book, kept, played
 from tests.evalset.verify.desks import divergence_of
+from tests.evalset.verify.small_agents import agent as written_agent
+from tests.evalset.verify.small_agents import played as by_script
+from tests.evalset.verify.small_agents import verified
 from tests.harness.adk_process import run_adk_eval
 from tests.simulator.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say
 
@@ -399,6 +402,25 @@ def recorded() -> RecordedEnvironment:
 def said_by(agent: LlmAgent, plugin: HermeticEnvironment) -> str:
     """Ask the agent under ADK's own runner; return all that was said and printed."""
     return "\n".join(str(event.content) for event in run_of(agent, plugin))
+
+
+@pytest.mark.long
+def test_code_that_a_script_answers_replays_as_it_was_written(tmp_path: Path) -> None:
+    """Also where the agent's folder has another name: the event of the code has no text of the model's answer."""
+    source = """
+from google.adk.code_executors import UnsafeLocalCodeExecutor
+
+root_agent = LlmAgent(
+    name="coder", model="gemini-2.5-flash", instruction="Count.", code_executor=UnsafeLocalCodeExecutor()
+)
+"""
+    moves = [
+        {"text": "```python\nprint(6 * 7)\n```"},
+        {"agent": "coder", "prints": "42\n"},
+        {"text": "So it is."},
+    ]
+    small = written_agent(tmp_path / "agents", source)
+    assert verified(by_script(small, {"say": "Go.", "moves": moves}), small.parent) == 0
 
 
 def test_code_prints_what_was_recorded(recorded: RecordedEnvironment) -> None:
