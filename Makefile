@@ -14,6 +14,9 @@ AGENTS_CLI := google-agents-cli==1.11.0
 PIPX := pipx==1.8.0
 COSMIC_RAY := cosmic-ray==8.7.0
 MUTANTS_READY := .venv-mutants/.ready
+# The studio as it was before its core was made anew: `make test-long` plays both and compares what they leave.
+BEFORE := .venv-before
+BEFORE_COMMIT := 1808b1a2a332d5d69e98a5ad27a0f9647242f5c3
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 CHECK_READY := $(VENV)/.check-ready
@@ -65,7 +68,7 @@ suite: $(CHECK_READY)
 	$(PYTEST) -m "not long" --ignore tests/interop --smallest -o python_files='test_*.py bench_*.py' tests/benchmarks tests
 
 # Breadth, sizes and faults: before a release and each night; a part of it when that part has changed.
-test-long: $(CHECK_READY) browser postgres ## Run the tests that take long (PART=folder of tests)
+test-long: $(CHECK_READY) $(BEFORE)/.ready browser postgres ## Run the tests that take long (PART=folder of tests)
 	$(PYTEST) -m long --ignore tests/interop --durations 15 tests/$(PART)
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
@@ -96,6 +99,14 @@ $(INTEROP)/%/.ready: | $(BIN)/python
 	@echo "Installing google-adk $* for its tests"
 	@$(BIN)/python -m venv --clear --without-pip $(@D)
 	@($(call into,$(@D),"google-adk[a2a]==$*" "pytest==$(INTEROP_PYTEST)")) && touch $@ || echo "google-adk $* could not be installed"
+
+# A clone without its history has no earlier commit: then the tests beside it say that they are skipped.
+$(BEFORE)/.ready: | $(BIN)/python
+	@echo "Installing the studio of an earlier commit to compare with"
+	@$(BIN)/python -m venv --clear --without-pip $(@D) && mkdir $(@D)/source
+	@git archive $(BEFORE_COMMIT) | tar -x -C $(@D)/source && \
+		($(call into,$(@D),--no-deps --require-hashes -r $(@D)/source/requirements.lock)) && touch $@ || \
+		{ echo "The studio of an earlier commit could not be installed"; mkdir -p $(@D); }
 
 lint: style types ## Check style, types and package imports
 
@@ -138,7 +149,7 @@ lock: $(CHECK_READY) ## Update the lock files from pyproject.toml (LOCK_ARGS=--u
 	$(LOCK) $(LOCK_ARGS) --extra eval --group build -c requirements-dev.lock -o requirements.lock
 
 clean: ## Remove the environments and all caches
-	rm -rf $(VENV) $(INTEROP) $(dir $(MUTANTS_READY)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) $(INTEROP) $(BEFORE) $(dir $(MUTANTS_READY)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
 
 $(BIN)/python:
 	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
