@@ -561,10 +561,11 @@ class Parts:
         """
         possible = [one for one in self.reading.outcomes if one.possible]
         is_later = self.call.is_long_running and all(one.value is None for one in possible)
-        raised = all(one.raises and not _is_decided(one) for one in self.reading.outcomes)
+        of_values = [one for one in self.reading.outcomes if not _is_of_the_reading(one)]
+        raised = all(one.raises and not (one.by_chance and one.certain) for one in of_values)
         if is_later or raised or self._is_stub:
             return None
-        ends = [(one, made) for one, made in self._ends if one.possible]
+        ends = [(one, made) for one, made in self._ends if one.possible and not _is_of_the_reading(one)]
         well = [(one, made) for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
         is_open = any(_is_bare(one.value) for one in possible if not one.raises)
         if is_open:  # what is returned where a call fails says nothing of the way on which it does not
@@ -848,9 +849,9 @@ def _says_of(value: JsonValue, name: str, key: str, fields: Mapping[str, JsonVal
     return isinstance(value, str) and bool(value) and (key in value or value in fields.values())
 
 
-def _is_decided(one: Outcome) -> bool:
-    """Return whether Python raises an exception for the arguments; one about names, types or imports may as well come of how the code was read."""
-    return one.by_chance and one.certain and one.raises not in _OF_THE_READING
+def _is_of_the_reading(one: Outcome) -> bool:
+    """Return whether Python raises an exception about names, types or imports: it may as well come of how the code was read."""
+    return one.by_chance and one.raises in _OF_THE_READING
 
 
 def _answered_no(other: JsonValue, first: JsonValue) -> JsonValue:

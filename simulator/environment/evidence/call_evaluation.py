@@ -375,22 +375,19 @@ def _instance(
 
 def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return an object of a class whose fields are its parameters."""
-    names = list(cls.fields)
+    names = [name for name, field in cls.fields.items() if field.given == "place"]
     given = {**dict(zip(names, args, strict=False)), **keywords}
-    if (
-        (args and cls.kind == "model")
-        or len(args) > len(names)
-        or (given.keys() - cls.fields.keys() and cls.kind != "model")
-    ):
+    others = given.keys() - {name for name, field in cls.fields.items() if field.given != "not"}
+    if (args and cls.kind == "model") or len(args) > len(names) or (others and cls.kind != "model"):
         raise failing(TypeError)
-    more = {" extra"} if given.keys() - cls.fields.keys() else frozenset[str]()
+    more = {" extra"} if others else frozenset[str]()
     special = (_SPECIAL_METHODS | more) & {name for one in family(cls) for name in one.scope.names}
     begins = "__post_init__" in special and cls.kind != "model"
     special = special - {"__post_init__"} if begins else special
     if special or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
         run.may_raise(node)
-    made = ClassInstance(cls, {}, whole=not special)
-    for name, (annotation, default) in cls.fields.items():
+    made, begun_with = ClassInstance(cls, {}, whole=not special), list[Any]()
+    for name, (annotation, default, _) in cls.fields.items():
         if name not in given and default is NO_DEFAULT:
             if cls.kind == "model" and (special or "Annotated" in named(annotation)):
                 run.may_raise(node)
@@ -398,6 +395,9 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
                 continue
             raise failing(ValidationError if cls.kind == "model" else TypeError)
         value = given[name] if name in given else made_default(run, default, node)
+        if named(annotation).partition("[")[0].endswith("InitVar"):
+            begun_with.append(value)
+            continue
         if cls.kind == "model" and name in given:
             value = _coerced(run, annotation, value, cls, node)
             _check_limits(run, cls, name, value, node)
@@ -405,7 +405,7 @@ def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: a
         if special:
             made.fields[name] = Unknown(kind_of_annotation(annotation), name, like=value)
     if begins:
-        call(run, attribute(run, made, "__post_init__", node), (), {}, node, cls.scope)
+        call(run, attribute(run, made, "__post_init__", node), begun_with, {}, node, cls.scope)
     return made
 
 
@@ -469,7 +469,7 @@ def as_plain(run: ProgramRun, value: Any, *, as_json: bool = False) -> Any:
     if as_json:
         value = in_json(value.value if isinstance(value, enum.Enum) else value)
     if isinstance(value, ClassInstance):
-        return {name: plain(one) for name, one in value.fields.items()}
+        return {name: plain(one) for name, one in value.declared.items()}
     made: Any = value
     if type(value) is dict:
         made = {key: plain(one) for key, one in value.items()}

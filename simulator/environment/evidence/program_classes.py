@@ -22,6 +22,7 @@ from simulator.environment.evidence.unknown_values import (
     NO_DEFAULT,
     SCALARS,
     Class,
+    ClassField,
     ClassInstance,
     DefaultFactory,
     External,
@@ -45,7 +46,8 @@ def class_statement(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> No
     inner = NameScope({}, scope.module, scope, CLASS)
     bases = [evaluate(run, one, scope) for one in node.bases]
     kind = _kind_of_class(node, bases)
-    fields: dict[str, tuple[ast.expr, Any]] = {}
+    fields: dict[str, ClassField] = {}
+    by_name = any("kw_only=True" in named(one) for one in node.decorator_list)
     for base in bases:
         if isinstance(base, Class):
             fields.update(base.fields)
@@ -53,11 +55,16 @@ def class_statement(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> No
     limits: dict[str, dict[str, Any]] = {}
     for one in node.body:
         match one:
+            case ast.AnnAssign(annotation=annotation) if named(annotation).endswith("KW_ONLY"):
+                by_name = True
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value) if not (
                 named(annotation).startswith("ClassVar") or name == "model_config"
             ):
                 options = _options(value)
-                fields[name] = annotation, _default_of(run, value, options, inner.names.get(name), inner)
+                given = _given(kind, options or {}, by_name)
+                default = _default_of(run, value, options, inner.names.get(name), inner)
+                default = Unknown(name=name) if given == "not" and default is NO_DEFAULT else default
+                fields[name] = ClassField(annotation, default, given)
                 limits[name] = {
                     key: evaluate(run, one, inner) for key, one in (options or {}).items() if key in LIMITS
                 }
@@ -110,6 +117,14 @@ def _default_of(
     return NO_DEFAULT if getattr(default, "value", None) is ... else evaluate(run, default, scope)
 
 
+def _given(kind: str, options: Mapping[str, ast.expr], by_name: bool) -> str:
+    """Return how a field is given: `init` and `kw_only` are of data classes alone."""
+    said = {one: value.value for one, value in options.items() if isinstance(value, ast.Constant)}
+    if kind not in {"dataclass", "frozen"}:
+        return "place"
+    return "not" if said.get("init") is False else "name" if said.get("kw_only", by_name) else "place"
+
+
 def _is_special(node: ast.ClassDef, inner: NameScope, kind: str) -> bool:
     """Return whether more happens to the fields of a class than being set: validation by functions, aliases, limits, a metaclass."""
     if kind not in {"model", "dataclass", "frozen", "namedtuple"}:
@@ -160,7 +175,7 @@ _SET_ASIDE = frozenset({
 
 
 _TURNS = frozenset(
-    {"alias", "validation_alias", "serialization_alias", "exclude", "init", "strict", "coerce_numbers_to_str"}
+    {"alias", "validation_alias", "serialization_alias", "exclude", "strict", "coerce_numbers_to_str"}
 )
 
 

@@ -17,7 +17,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from simulator.environment.evidence.sketch import Kind
 
@@ -203,6 +203,14 @@ class Func:
     cls: Class | None = None
 
 
+class ClassField(NamedTuple):
+    """A field of a class; `given` says how an object is given it: by its "place" or name, by its "name" alone, or "not" at all."""
+
+    annotation: ast.expr
+    default: Any
+    given: str
+
+
 @dataclass(eq=False, slots=True)
 class Class:
     """A class of the program.
@@ -212,7 +220,7 @@ class Class:
 
     name: str
     kind: str
-    fields: Mapping[str, tuple[ast.expr, Any]]
+    fields: Mapping[str, ClassField]
     scope: NameScope
     bases: Sequence[Any] = ()
     real: type[enum.Enum] | None = None
@@ -229,6 +237,11 @@ class ClassInstance:
     cls: Class
     fields: dict[str, Any]
     whole: bool = True
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """Its attributes that its class declares: a data class is written with these alone."""
+        return {name: self.fields[name] for name in self.cls.fields if name in self.fields}
 
 
 @dataclass(eq=False, slots=True)

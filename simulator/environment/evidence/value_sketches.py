@@ -77,7 +77,7 @@ def _key(key: Any) -> str:
 
 def _of_record(run: ProgramRun, value: ClassInstance, depth: int) -> Sketch:
     if value.cls.kind in {"model", "dataclass", "frozen"}:
-        made = {name: sketch_of(run, one, depth + 1) for name, one in value.fields.items()}
+        made = {name: sketch_of(run, one, depth + 1) for name, one in value.declared.items()}
         return made if value.whole else Hole("object", like=made)
     if value.cls.kind == "namedtuple" and value.whole:
         return [sketch_of(run, one, depth + 1) for one in value.fields.values()]

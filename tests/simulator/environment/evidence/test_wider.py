@@ -64,6 +64,48 @@ PROGRAMS = {
             return {"n": one.name(), "b": one.both, "p": one.plus(3, 4), "q": Base.plus(1, 1), "t": Sum(3).total,
                 "x": [x, y, Pair(1)[1], Pair(3).right], "d": asdict(Point(1, tags=[Pair(2).left]))}
     """,
+    "fields of data classes": """
+        from dataclasses import KW_ONLY, InitVar, asdict
+        @dataclass
+        class Item:
+            name: str
+            total: float = field(init=False)
+            price: float = 1.5
+            count: int = 2
+            notes: list = field(default_factory=list, init=False)
+            def __post_init__(self):
+                self.total = self.price * self.count
+                self.notes.append(self.name)
+                self.seen = True
+        @dataclass(kw_only=True)
+        class Named:
+            first: int
+            second: int = 2
+        @dataclass
+        class Mixed(Item):
+            _: KW_ONLY
+            unit: str
+        @dataclass
+        class Scaled:
+            size: int
+            factor: InitVar[int]
+            more: InitVar[int] = 1
+            def __post_init__(self, factor, more):
+                self.size *= factor + more
+        @dataclass
+        class Lone:
+            only: str = field(kw_only=True)
+            other: int = 3
+        def tool(text):
+            one, kinds = Item(text, 2.5), []
+            for refused in (lambda: Item(text, total=1), lambda: Item(text, 1, 2, 3), lambda: Named(1), lambda: Mixed(text), lambda: Lone("a")):
+                try:
+                    refused()
+                except TypeError:
+                    kinds.append("refused")
+            return {"total": one.total, "all": asdict(one), "seen": one.seen, "kinds": kinds, "named": asdict(Named(first=1)),
+                "unit": asdict(Mixed(text, 3, unit="kg")), "size": asdict(Scaled(2, 3)), "lone": [Lone(7, only=text).other, Scaled(1, factor=2, more=5).size]}
+    """,
     "a loop that the arguments decide": """
         async def tool(text):
             primes = set()
