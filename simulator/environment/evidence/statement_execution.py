@@ -369,14 +369,16 @@ def _handle(run: ProgramRun, node: ast.Try, raised: ProgramException, scope: Nam
 def _catches(run: ProgramRun, raised: ProgramException, kinds: Any) -> bool | None:
     """Return whether a handler is for an exception; None where that is not known."""
     every = kinds if type(kinds) is tuple else (kinds,)
-    found = [
-        _is_a(raised, native_functions.EXCEPTIONS.get(getattr(kind, "path", ""), kind)) for kind in every
-    ]
-    if True in found:
-        return True
-    if None in found:
+    caught = _any_of(
+        [_is_a(raised, native_functions.EXCEPTIONS.get(getattr(kind, "path", ""), kind)) for kind in every]
+    )
+    if caught is None:
         run.certain = False
-    return None if None in found else False
+    return caught
+
+
+def _any_of(found: Sequence[bool | None]) -> bool | None:
+    return True if True in found else None if None in found else False
 
 
 def _is_a(raised: ProgramException, kind: Any) -> bool | None:
@@ -384,26 +386,22 @@ def _is_a(raised: ProgramException, kind: Any) -> bool | None:
         return not (
             isinstance(raised.cls, type) and kind is Exception and not issubclass(raised.cls, Exception)
         )
-    if raised.cls is None or not isinstance(kind, (type, Class)):
-        if (
-            isinstance(raised.cls, type)
-            and raised.cls.__module__ == "builtins"
-            and isinstance(kind, External)
-            and not kind.path.startswith("builtins")
-        ):
-            return (
-                None
-                if kind.path.startswith("json") or issubclass(raised.cls, (OSError, ValueError))
-                else False
-            )
+    bases = [*family(raised.cls)] if isinstance(raised.cls, Class) else []
+    if isinstance(kind, Class) and kind in bases:
+        return True
+    roots = [base for one in bases for base in one.bases if not isinstance(base, Class)]
+    return _any_of([_is_derived(root, kind) for root in roots or [raised.cls]])
+
+
+def _is_derived(root: Any, kind: Any) -> bool | None:
+    """Return whether a class is derived from another; one of Python's own is from no library's, unless that is another name for it or a tuple."""
+    if isinstance(root, type) and isinstance(kind, (type, Class)):
+        return isinstance(kind, type) and issubclass(root, kind)
+    path, _, name = getattr(kind, "path", "builtins.").rpartition(".")
+    if not isinstance(root, type) or root.__module__ != "builtins" or path == "builtins":
         return None
-    if isinstance(raised.cls, Class):
-        bases = [*family(raised.cls)]
-        roots = [base for one in bases for base in one.bases if isinstance(base, type)]
-        if any(not isinstance(base, (type, Class)) for one in bases for base in one.bases):
-            return None
-        return kind in bases if isinstance(kind, Class) else any(issubclass(root, kind) for root in roots)
-    return issubclass(raised.cls, kind) if isinstance(kind, type) else False
+    is_class = name[:1].isupper() and not name.isupper()
+    return False if is_class and name not in {one.__name__ for one in root.__mro__} else None
 
 
 def _raise(run: ProgramRun, node: ast.Raise, scope: NameScope) -> None:

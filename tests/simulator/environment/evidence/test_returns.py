@@ -143,6 +143,46 @@ def test_what_unread_code_decides_is_never_called_certain(body: str) -> None:
     assert not any(one.certain for one in reading(source, "tool").outcomes)
 
 
+@for_each(
+    ("raised", "kind", "caught"),
+    [
+        ("ValueError", "requests.exceptions.RequestException", False),
+        ("OSError", "requests.RequestException", False),
+        ("Problem", "requests.RequestException", False),
+        ("Problem", "(requests.Timeout, KeyError)", False),
+        ("Worse", "Problem", True),
+        ("Problem", "Worse", False),
+        ("Worse", "(requests.Timeout, LookupError)", True),
+        ("Mixed", "requests.RequestException", None),
+        ("Mixed", "Problem", True),
+        ("Problem", "asyncio.TimeoutError", False),
+        ("TimeoutError", "asyncio.TimeoutError", None),
+        ("OSError", "socket.error", None),
+        ("ValueError", "requests.ERRORS", None),
+        ("ValueError", "requests", None),
+    ],
+)
+def test_a_library_catches_of_what_a_program_raises_what_is_derived_from_its_classes(
+    raised: str, kind: str, caught: bool | None
+) -> None:
+    """An exception of Python's own is not, nor a class of the program whose bases do not say so; another name for one may be."""
+    source = f"""
+        import asyncio, requests, socket
+        class Problem(Exception): pass
+        class Worse(Problem, LookupError): pass
+        class Mixed(Problem, requests.Mixin): pass
+        def tool(q: str) -> str:
+            try:
+                raise {raised}(q)
+            except {kind} as error:
+                return "caught"
+            except Exception:
+                return "passed on"
+    """
+    ends = {one.value for one in reading(source, "tool", q="a").outcomes if one.possible}
+    assert ends == {None: {"caught", "passed on"}, True: {"caught"}, False: {"passed on"}}[caught]
+
+
 def test_what_an_operand_decides_is_not_decided_again() -> None:
     """A person who is not there is not active either, so that no response is made of one."""
     source = """
