@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from simulator.environment.evidence import native_functions
 from simulator.environment.evidence.code_names import scan
-from simulator.environment.evidence.program_run import ProgramRun, named, opposite
+from simulator.environment.evidence.program_run import ProgramRun, forget_name, named, opposite
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
@@ -176,7 +176,7 @@ def truth(run: ProgramRun, test: ast.expr, scope: NameScope) -> bool:
     if known is not None:
         so = run.tested(known, named(test), opposite(test))
         if so is not known:
-            _suppose(test, scope)
+            _suppose(run, test, so, scope)
         return so
     so = run.decide(named(test), opposite(test))
     if isinstance(value, Unknown):
@@ -186,11 +186,31 @@ def truth(run: ProgramRun, test: ast.expr, scope: NameScope) -> bool:
     return so
 
 
-def _suppose(test: ast.expr, scope: NameScope) -> None:
-    """Let the variables of a test that is supposed to come out otherwise be unknown; the function's parameters stay as they were given."""
-    for one in ast.walk(test):
-        if isinstance(one, ast.Name) and one.id in scope.names and one.id not in scope.given:
-            scope.names[one.id] = Unknown(name=one.id, like=scope.names[one.id])
+def _suppose(run: ProgramRun, test: ast.expr, so: bool, scope: NameScope) -> None:
+    """Let what a test reads that is supposed to come out otherwise be unknown; the function's parameters stay as they were given.
+
+    What the module holds is another one only where no variable of the function makes the difference.
+    """
+    for part in test.values if isinstance(test, ast.BoolOp) else [test]:
+        nodes = [*ast.walk(part)]
+        holders = [one.value for one in nodes if isinstance(one, ast.Attribute)]
+        variables = {one.id for one in nodes if isinstance(one, ast.Name) and one not in holders}
+        of_module = variables.isdisjoint(scope.names)
+        for one in nodes:
+            match one:
+                case ast.Name(id=name) if name in scope.names and name not in scope.given:
+                    scope.names[name] = Unknown(name=name, like=scope.names[name])
+                case ast.Name(id=name) if of_module and type(scope.top.names.get(name, run)) in KNOWN:
+                    forget_name(scope, name)
+                case ast.Attribute(value=ast.Name() | ast.Attribute() as holder, attr=name) if of_module:
+                    held = evaluate(run, holder, scope)
+                    if isinstance(held, ClassInstance):
+                        left = Unknown(
+                            name=named(one), like=held.fields.get(name), truth=so if one is test else None
+                        )
+                        run.lose_all([held.fields.get(name, held), inherited(held.cls, name)[1]], calls=False)
+                        if name in held.fields:
+                            set_attribute(run, held, name, left, one)
 
 
 def truth_of(run: ProgramRun, value: Any) -> bool | None:

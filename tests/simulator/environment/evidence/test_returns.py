@@ -183,6 +183,44 @@ def test_a_library_catches_of_what_a_program_raises_what_is_derived_from_its_cla
     assert ends == {None: {"caught", "passed on"}, True: {"caught"}, False: {"passed on"}}[caught]
 
 
+@for_each(
+    "test",
+    [
+        "not cart.items",
+        "not cart.items or q == 'z'",
+        "cart.total == 0",
+        "cart.is_empty()",
+        "not LINES",
+        "LIMIT == 0",
+    ],
+)
+def test_what_a_module_holds_is_as_the_test_says_that_comes_out_otherwise(test: str) -> None:
+    """What depends on it is a hole, what does not is known, and the same test comes out the same."""
+    source = f"""
+        class Cart:
+            def __init__(self):
+                self.items = []
+            @property
+            def total(self):
+                return sum(self.items)
+            def is_empty(self):
+                return not self.items
+        cart, LINES, LIMIT, OTHERS = Cart(), [], 0, [1]
+        def tool(q: str) -> dict:
+            if {test}:
+                return {{"status": "empty"}}
+            return {{"n": len(cart.items), "total": cart.total, "lines": len(LINES), "limit": LIMIT,
+                "again": "full" if cart.items else "empty", "others": OTHERS, "q": q}}
+    """
+    first, other = reading(source, "tool", q="a").outcomes
+    value: Any = other.value
+    assert (first.value, first.certain, other.possible) == ({"status": "empty"}, True, False)
+    holes = {"lines"} if "LINES" in test else {"limit"} if "LIMIT" in test else {"n", "total"}
+    assert {name for name, one in value.items() if isinstance(one, Hole)} == holes
+    assert (value["others"], value["q"]) == ([1], "a")
+    assert value["again"] == ("full" if "cart" in test else "empty")
+
+
 def test_what_an_operand_decides_is_not_decided_again() -> None:
     """A person who is not there is not active either, so that no response is made of one."""
     source = """
