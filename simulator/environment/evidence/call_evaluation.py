@@ -375,9 +375,9 @@ def _instance(
 
 def _filled(run: ProgramRun, cls: Class, args: Args, keywords: Keywords, node: ast.AST) -> Any:
     """Return an object of a class whose fields are its parameters."""
-    names = [name for name, field in cls.fields.items() if field.given == "place"]
+    names = [name for name, (_, _, way) in cls.fields.items() if way == "place"]
     given = {**dict(zip(names, args, strict=False)), **keywords}
-    others = given.keys() - {name for name, field in cls.fields.items() if field.given != "not"}
+    others = given.keys() - {name for name, (_, _, way) in cls.fields.items() if way != "not"}
     if (args and cls.kind == "model") or len(args) > len(names) or (others and cls.kind != "model"):
         raise failing(TypeError)
     more = {" extra"} if others else frozenset[str]()

@@ -321,7 +321,7 @@ class _Walk:
                 self._code.append((value.scope, value.node))
             case Class():
                 self._waiting.extend([*value.scope.names.values(), *value.bases])
-                self._waiting.extend(field.default for field in value.fields.values())
+                self._waiting.extend(default for _, default, _ in value.fields.values())
             case ClassInstance():
                 self._waiting.append(value.cls)
             case External():

@@ -22,7 +22,6 @@ from simulator.environment.evidence.unknown_values import (
     NO_DEFAULT,
     SCALARS,
     Class,
-    ClassField,
     ClassInstance,
     DefaultFactory,
     External,
@@ -46,7 +45,7 @@ def class_statement(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> No
     inner = NameScope({}, scope.module, scope, CLASS)
     bases = [evaluate(run, one, scope) for one in node.bases]
     kind = _kind_of_class(node, bases)
-    fields: dict[str, ClassField] = {}
+    fields: dict[str, tuple[ast.expr, Any, str]] = {}
     by_name = any("kw_only=True" in named(one) for one in node.decorator_list)
     for base in bases:
         if isinstance(base, Class):
@@ -64,7 +63,7 @@ def class_statement(run: ProgramRun, node: ast.ClassDef, scope: NameScope) -> No
                 given = _given(kind, options or {}, by_name)
                 default = _default_of(run, value, options, inner.names.get(name), inner)
                 default = Unknown(name=name) if given == "not" and default is NO_DEFAULT else default
-                fields[name] = ClassField(annotation, default, given)
+                fields[name] = annotation, default, given
                 limits[name] = {
                     key: evaluate(run, one, inner) for key, one in (options or {}).items() if key in LIMITS
                 }
@@ -119,9 +118,8 @@ def _default_of(
 
 def _given(kind: str, options: Mapping[str, ast.expr], by_name: bool) -> str:
     """Return how a field is given: `init` and `kw_only` are of data classes alone."""
-    said = {one: value.value for one, value in options.items() if isinstance(value, ast.Constant)}
-    if kind not in {"dataclass", "frozen"}:
-        return "place"
+    of_data = options if kind in {"dataclass", "frozen"} else {}
+    said = {one: value.value for one, value in of_data.items() if isinstance(value, ast.Constant)}
     return "not" if said.get("init") is False else "name" if said.get("kw_only", by_name) else "place"
 
 

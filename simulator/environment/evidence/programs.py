@@ -255,7 +255,7 @@ def _changeable(scopes: Iterable[NameScope]) -> dict[int, Any]:
 
 _AROUND: Mapping[type, Callable[[Any], Iterable[Any]]] = {
     NameScope: lambda one: (*one.names.values(), *one.outer.values(), *filter(None, [one.parent])), Func: lambda one: (one.scope,),
-    Class: lambda one: (one.scope, *one.bases, *(field.default for field in one.fields.values())),
+    Class: lambda one: (one.scope, *one.bases, *(default for _, default, _ in one.fields.values())),
     **dict.fromkeys((ClassInstance, Super), lambda one: (one.cls,)),
 }  # fmt: skip
 """The scopes and classes that belong to a value."""

@@ -17,7 +17,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from simulator.environment.evidence.sketch import Kind
 
@@ -203,24 +203,17 @@ class Func:
     cls: Class | None = None
 
 
-class ClassField(NamedTuple):
-    """A field of a class; `given` says how an object is given it: by its "place" or name, by its "name" alone, or "not" at all."""
-
-    annotation: ast.expr
-    default: Any
-    given: str
-
-
 @dataclass(eq=False, slots=True)
 class Class:
     """A class of the program.
 
     Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other. `real` is an enumeration as Python has it.
+    A field has its annotation, its default and how an object is given it: by its "place" or name, by its "name" alone, or "not" at all.
     """
 
     name: str
     kind: str
-    fields: Mapping[str, ClassField]
+    fields: Mapping[str, tuple[ast.expr, Any, str]]
     scope: NameScope
     bases: Sequence[Any] = ()
     real: type[enum.Enum] | None = None
