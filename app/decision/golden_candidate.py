@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from simulator.environment.conventions import is_error
 from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.drafts.draft import blanks_of
 from simulator.environment.recordings import ToolEffects
@@ -44,13 +45,15 @@ def golden_candidate(
         return None
     why = f"{found.place}: {'; '.join(found.differs)}" if found.differs else found.place
     usual = HERE if found.is_here else ELSEWHERE if found.differs else IN_ANOTHER_TURN
+    title, said = FOR_GONE_TOOL if gone else usual, of_outcome(answer.outcome)
+    is_failed = said["kind"] in {"error", "exception"} or is_error(said["value"])
     return Candidate(
         label="golden" if found.is_here and not gone else "recorded",
-        title=FOR_GONE_TOOL if gone else usual,
+        title=f"An error, {title[0].lower()}{title[1:]}" if is_failed and title != HERE else title,
         why=f"recorded for {gone}, {why}" if gone else why,
         effects=ToolEffects(state_delta=answer.state_delta, actions=answer.actions),
         blanks=blanks_of(answer.blanks, answer.uncertain),
-        **of_outcome(answer.outcome),
+        **said,
     )
 
 

@@ -452,11 +452,17 @@ class NextLines:
         return None
 
     def _nearest(self, tool: str, arguments: JsonObject, used: Mapping[int, int]) -> tuple[int, ...]:
-        """Return the number of the nearest answer; of equal ones that of this turn which is not used yet, as the recorded player does."""
+        """Return the number of the nearest answer; of equal ones that of this turn which is not used yet, as the recorded player does.
+
+        To a call of other arguments an answer of this turn comes first, however near others are.
+        """
         order = sorted(range(len(self._answers)), key=lambda each: self._answers[each].round != self._now)
         calls = [self._answers[each].call for each in order]
         given = {place: used.get(each, 0) for place, each in enumerate(order)}
-        return tuple(order[near.index] for near in nearest(calls, tool, arguments, n=1, used=given))
+        found = nearest(calls, tool, arguments, n=len(calls), used=given)
+        places = ((bool(near.differs), order[near.index]) for near in found)
+        ordered = sorted(places, key=lambda each: each[0] and self._answers[each[1]].round != self._now)
+        return tuple(place for _, place in ordered[:1])
 
 
 class _Answer(NamedTuple):

@@ -732,6 +732,29 @@ def test_what_the_code_does_now_is_proposed_and_not_what_it_did_for_the_golden(
         assert (answers(simulation)[0].provenance.by == "script") == (given == "golden" and customer == "C-7")
 
 
+FAILS = {"fails": {"error_code": 504, "error_message": "late"}}
+
+
+@pytest.mark.parametrize(
+    ("moves", "said"),
+    [
+        ([("y", {"returns": "mine"}), ("big claim 2", FAILS)], "Recorded for other arguments:"),
+        ([("y", FAILS), ("big claim 2", {"returns": 1})], "An error, recorded for other arguments:"),
+        ([None, ("big claim", {"returns": {"error": "late"}})], "An error, recorded in another turn:"),
+        ([("y", {"returns": 1}), ("big claim", {"returns": "mine"})], "Recorded in another turn:"),
+    ],
+)
+def test_a_call_with_other_arguments_is_offered_the_goldens_call_of_this_turn(moves: Any, said: str) -> None:
+    """Another turn's is nearer only where its arguments are equal; what is an error says so above its buttons."""
+    rounds = [[{"tool": "echo", "args": {"word": each[0]}, **each[1]}] if each else [] for each in moves]
+    golden = Script.model_validate({"turns": [{"say": "go", "moves": lines} for lines in rounds]})
+    with asked_for(call("echo", word="big claim")) as simulation:
+        page = Deciding(simulation, golden=golden)
+        assert said in [each.value for each in page.tab.caption]
+        page.press("golden_use")
+        assert said.startswith("An error") or answers(simulation)[0].outcome == Returned(value="mine")
+
+
 @pytest.mark.parametrize("named", ["say_again", "find_order"])
 def test_the_response_of_a_tool_that_is_gone_is_offered_for_the_call_in_its_place(named: str) -> None:
     """It says of which tool it is; where the agent still has that one, nothing of it is offered."""
