@@ -197,10 +197,12 @@ def _head(scene: SetContext, *, saving: bool) -> SetCommand | None:
             words = "Saving converts the file to the current format and keeps a copy of the old one"
             st.badge("Old format", icon=":material/history:", color="orange", help=words)
         st.space("stretch")
-        asked = _steps(work)
-        if work.is_changed and not saving:
-            shows = st.button("Changes", key="set_changes", icon=":material/difference:", type="tertiary")
-            asked = AskToSave() if shows else asked
+        shows = (  # left of all that stays, as the line ends at the right
+            work.is_changed
+            and not saving
+            and st.button("Changes", key="set_changes", icon=":material/difference:", type="tertiary")
+        )
+        asked = _steps(work) or (AskToSave() if shows else None)
         _downloads(work)
         if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
             asked = CloseSet()

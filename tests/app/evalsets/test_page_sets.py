@@ -566,9 +566,12 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "two"]
     assert ("start" in tab.literal.splitlines(), len(tab.app.success)) == (True, 1)
     assert not tab.click("set_undo").app.success
+    edited = [each.key for each in tab.block("set_head").get("button")]
     for _ in range(6):
         work.undo()
     assert not work.edits
+    unedited = [each.key for each in tab.run().block("set_head").get("button")]
+    assert (edited, unedited[0]) == (["set_changes", *unedited], "set_undo")  # the line ends at the right
     assert "Not saved" not in Tab().click("open_sets").words
     assert [row.eval_id for row in work.rows()] == ["one", "two", "three"]
 
