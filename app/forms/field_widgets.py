@@ -31,6 +31,7 @@ from app.forms.typed_in_language import (
     example_date,
     in_words,
     is_amount,
+    number_form,
     number_in_words,
     number_read,
     read_amount,
@@ -276,7 +277,10 @@ class NumberField(_LanguageField):
 
     @override
     def reads(self, text: str, language: str | None) -> Typed:
-        return read_amount(text, language)
+        try:
+            return Typed(write_json(read_number(text, language, is_whole=self.is_integer)))
+        except ValueError as error:
+            return Typed(problem=str(error))
 
     @override
     def value(self, text: str) -> JsonValue:
@@ -540,7 +544,7 @@ class JsonField(Field):
         read, name = self.typed(kept, seed, at.name, at.kind), f"json:{at.name}"
         typed = str(kept.value(name, read.text))
         if read.problem:
-            problem_line(f"Kept as text: {read.problem}.")
+            problem_line(f"Read as text: {read.problem}.")
         kind = reads_as(read.text, is_text=read.is_text)
         number = parse_number(read_amount(read.text, kept.language).text)
         looks = "number" if number is not None else "" if read.problem else reads_as(read.text)
@@ -552,10 +556,11 @@ class JsonField(Field):
             return
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             more = "" if typed == read.text else f": {number_in_words(read.text, kept.language)}"
-            st.caption(f"{kind.capitalize()}{more}", width="content")
+            if not read.problem:
+                st.caption(f"{kind.capitalize()}{more}", width="content")
             for way in wanted:
                 st.button(
-                    f"Use as {way}",
+                    f"{'Keep' if way == kind else 'Use'} as {way}",
                     key=kept.key(f"{name}:use_as_{way.split()[0]}"),
                     type="tertiary",
                     on_click=kept.put,
@@ -568,7 +573,7 @@ def _read_open(text: str, locale: str | None, kind: str, *, is_free: bool) -> Ty
     read = Typed(text) if kind == "text" else read_amount(text, locale)
     text, problem = read.text or text, read.problem
     if kind != "text" and is_amount(text) and not problem:
-        problem = "a number is written with a point, for example 1250.50"
+        problem = f"a number is written {number_form(locale)}"
     is_text = kind == "text" and reads_as(text) in {"number", ""} and reads_as(text, is_text=True) == "text"
     return TypedWords(text, problem, is_text or bool(problem), is_free)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -44,6 +45,9 @@ _SWISS = re.compile("(de|it|en)-(ch|li)")
 _WITH_COMMA = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([. \u00a0\u202f])\d{3})(?:\2\d{3})*))(?:,(\d+))?")
 _WITH_POINT = re.compile(r"([+-]?(?:\d+|[1-9]\d{0,2}(?:([,'\u2019])\d{3})(?:\2\d{3})*))(?:\.(\d+))?")
 """A number as these languages write it, and as all others do."""
+_MONEY = "[$£¥€₹₩₺₽₴]|Euro|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|UAH|AUD|CAD|NZD|SGD|HKD|BRL|MXN|ZAR|KRW"
+_PRICE = re.compile(rf"([+-]?)\s*(?:{_MONEY})\s*(\d.*)|(.*\d)\s*(?:{_MONEY})")
+"""A number with its currency, which is in front of it or behind it."""
 
 
 _YES_NO: Mapping[str, str] = MappingProxyType(
@@ -183,8 +187,9 @@ def read_yes_no(text: str, locale: str | None) -> bool | None:
 
 def number_problem(text: str, locale: str | None) -> str:
     """Say what to write in place of a number with one mark and three digits behind it, which may part thousands; empty where it is clear."""
-    found = _THOUSANDS.fullmatch(text.strip())
-    if found is None or (found[3] == "." and not _COMMA.fullmatch((locale or "").lower())):
+    words = _without_currency(text)
+    found, is_price = _THOUSANDS.fullmatch(words), words != text.strip()
+    if found is None or (found[3] == "." and not is_price and not _has_comma(locale)):
         return ""
     sign, whole, _, rest = found.groups()
     short = rest.rstrip("0")
@@ -192,13 +197,24 @@ def number_problem(text: str, locale: str | None) -> str:
     return f"this number is ambiguous. Write {sign}{whole}{rest} or {decimal}"
 
 
+def _has_comma(locale: str | None) -> bool:
+    return _COMMA.fullmatch((locale or "").lower()) is not None
+
+
+def _without_currency(text: str) -> str:
+    found = _PRICE.fullmatch(text.strip())
+    return "".join(part or "" for part in found.groups()) if found else text.strip()
+
+
 def read_amount(text: str, locale: str | None) -> Typed:
-    """Read a number as a browser's language writes it: `1.250,50` in `de`, `1,250.50` in `en`. Other texts stay as they are."""
-    tag = (locale or "").lower()
+    """Read a number as a browser's language writes it: `1.250,50` in `de`, `1,250.50` in `en`, also with a currency. Other texts stay as they are."""
     if problem := number_problem(text, locale):
         return Typed(problem=problem)
-    found = tag and (_WITH_COMMA if _COMMA.fullmatch(tag) else _WITH_POINT).fullmatch(text.strip())
-    if not found or parse_number(text) is not None:
+    words = _without_currency(text)
+    if parse_number(words) is not None:
+        return Typed(text if words == text.strip() else words)
+    found = locale and (_WITH_COMMA if _has_comma(locale) else _WITH_POINT).fullmatch(words)
+    if not found:
         return Typed(text)
     whole = re.sub(r"[^\d+-]", "", found[1])
     return Typed(f"{whole}.{found[3]}" if found[3] else whole)
@@ -206,16 +222,17 @@ def read_amount(text: str, locale: str | None) -> Typed:
 
 def is_amount(text: str) -> bool:
     """Return whether a text is a number in some language, and none in JSON: `300,00`, `1.250,50`, `1,250.50`."""
-    ways = (_WITH_COMMA, _WITH_POINT) if re.search("[,.']", text) and parse_number(text) is None else ()
-    return any(way.fullmatch(text.strip()) for way in ways)
+    words = _without_currency(text)
+    ways = (_WITH_COMMA, _WITH_POINT) if re.search("[,.']", words) and parse_number(text) is None else ()
+    return any(way.fullmatch(words) for way in ways)
 
 
 def number_in_words(text: str, locale: str | None) -> str:
-    """Write a number of JSON as a browser's language does, with its thousands parted: `1.250,5` in `de`, `1,250.5` in `en`."""
-    number, tag = parse_number(text), (locale or "").lower()
-    if number is None:
+    """Write a number of JSON as a browser's language does, with its thousands parted and all its digits: `1.250,50` in `de`, `1,250.50` in `en`."""
+    tag = (locale or "").lower()
+    if parse_number(text) is None:
         return text
-    has_comma = _COMMA.fullmatch(tag) is not None
+    has_comma = _has_comma(locale)
     mark = (
         "\u202f"
         if _SPACED.fullmatch(tag)
@@ -225,7 +242,12 @@ def number_in_words(text: str, locale: str | None) -> str:
         if _SWISS.fullmatch(tag)
         else ","
     )
-    return f"{number:,}".translate({ord(","): mark, ord("."): "," if has_comma else "."})
+    return f"{Decimal(text.strip()):,}".translate({ord(","): mark, ord("."): "," if has_comma else "."})
+
+
+def number_form(locale: str | None) -> str:
+    """Say how a browser's language writes a number with decimals."""
+    return "with a comma, for example 1250,50" if _has_comma(locale) else "with a point, for example 1250.50"
 
 
 def number_read(text: str, locale: str | None) -> str:
@@ -247,6 +269,6 @@ def read_number(text: str, locale: str | None = None, *, is_whole: bool) -> int 
     number = parse_number(read.text)
     if number is None or (is_whole and number != int(number)):
         wanted = "enter a whole number" if is_whole else "enter a number"
-        more = ", for example 1250" if is_whole else " with a point, for example 1250.50"
+        more = ", for example 1250" if is_whole else f" {number_form(locale)}"
         raise ValueError(wanted + more * bool(text.strip()))
     return int(number) if is_whole else number
