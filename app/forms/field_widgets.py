@@ -53,6 +53,7 @@ from app.forms.typed_json import (
 from app.forms.widget_store import KeptInputs
 from simulator.base.json_paths import ABSENT
 from simulator.base.json_values import same
+from simulator.environment.drafts.docstrings import asks_for_date
 
 LONG = 60
 """A longer text gets an input of several lines."""
@@ -192,7 +193,7 @@ class Field:
 class TextField(Field):
     """A text; `suggestions` are values that its schema gives as examples, or its description as choices; any other may be typed.
 
-    `asks_day`: its schema or description asks for a date as `YYYY-MM-DD`.
+    `asks_day`: its schema or description asks for a date as `YYYY-MM-DD`, or it is named like a date.
     """
 
     kind = "text"
@@ -543,6 +544,8 @@ class JsonField(Field):
         """Say what words are that could be something else, with the way to make them that."""
         read, name = self.typed(kept, seed, at.name, at.kind), f"json:{at.name}"
         typed = str(kept.value(name, read.text))
+        if at.path and asks_for_date({}, self.description, str(at.path[-1])):
+            offer_day(kept, name, typed, kept.put, name)
         if read.problem:
             problem_line(f"Read as text: {read.problem}.")
         kind = reads_as(read.text, is_text=read.is_text)
@@ -625,10 +628,10 @@ def suggested(
 def offer_day(
     kept: KeptInputs, name: str, typed: str, on_click: Callable[..., None], *args: Any, where: str = ""
 ) -> None:
-    """Say which date a text means where the tool asks for another form; a click calls `on_click` with `args` and the date."""
+    """Say which date a text means as JSON writes it; a click calls `on_click` with `args` and the date."""
     if day := as_day(typed, kept.language):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            st.caption(f"{where}The tool asks for YYYY-MM-DD: {day}", width="content")
+            st.caption(f"{where}As YYYY-MM-DD: {day}", width="content")
             key = kept.key(f"{name}:use_day")
             st.button(f"Use {day}", key=key, type="tertiary", on_click=on_click, args=(*args, day))
 

@@ -205,7 +205,7 @@ def _text(schema: dict[str, Any], name: str) -> Field:
         or (longest is None and any(word in name.lower() for word in _LONG_NAMES))
         or (isinstance(default, str) and (len(default) > _LONG_TEXT or "\n" in default))
     )
-    asks_day = asks_for_date(schema, about["description"])
+    asks_day = asks_for_date(schema, about["description"], name)
     return TextField(is_long=is_long, suggestions=_suggestions(schema), asks_day=asks_day, **about)
 
 

@@ -27,6 +27,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.typed_in_language import number_read
 from app.forms.widget_store import KeptInputs, slug
 from simulator.base.json_paths import ABSENT
+from simulator.environment.conventions import names_day
 
 _LOW = 8
 """So many rows are shown at once; a table of more scrolls."""
@@ -51,7 +52,7 @@ class RecordTable:
         kept: Keeps the records.
         name: The table's name among this owner's inputs.
         rows: The records that are there at first; `columns_of` gives them columns.
-        days: The columns for which the tool asks for dates as `YYYY-MM-DD`.
+        days: The columns for which the tool asks for dates as `YYYY-MM-DD`, or which are named like dates.
     """
 
     def __init__(
@@ -168,7 +169,8 @@ class TableField(Field):
         item = getattr(self.inner, "item", None)
         members = item.members if isinstance(item, ObjectField) else ()
         asked = {each.name: getattr(each.field, "inner", each.field) for each in members}
-        days = {name for name, field in asked.items() if getattr(field, "asks_day", False)}
+        names = {name for row in seed for name in row}
+        days = {name for name in names if getattr(asked.get(name), "asks_day", names_day(name))}
         return RecordTable(form.kept, _name(at), seed, days)
 
 

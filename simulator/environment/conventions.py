@@ -232,6 +232,28 @@ def is_identifier(name: str) -> bool:
     )
 
 
+_DAYS = frozenset(
+    {
+        "date",
+        "day",
+        "deadline",
+        "birthday",
+        "birthdate",
+        "dob",
+        "due",
+        "until",
+        "expiry",
+        "expiration",
+        "expires",
+    }
+)
+
+
+def names_day(name: str) -> bool:
+    """Return whether a field is named like one that has a date: `due_date`, `birthday`, `paidUntil`."""
+    return not _DAYS.isdisjoint(words_of(name))
+
+
 @lru_cache(maxsize=4096)
 def spelled(name: str) -> str:
     """Return a name in snake case, whatever case it is written in."""

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from simulator.base.json_values import JsonObject, NotJsonError, copied, same
 from simulator.base.python_source import literal, parsed
+from simulator.environment.conventions import names_day
 from simulator.environment.drafts.draft import kind_of
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.evidence.value_sketches import shape_of
@@ -62,6 +63,7 @@ _DEFAULT = re.compile(
 )
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ASKS_DAY = re.compile(r"YYYY-MM-DD(?!\W?[T ]?HH)", re.IGNORECASE)
+_A_FORM = re.compile(r"YY|MM|DD|ISO|(?i:yyyy|timestamp|\bunix\b)")
 _ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _LITERAL = re.compile(rf"{_QUOTED}|{_BARE}")
 
@@ -118,13 +120,18 @@ def examples_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_bare(one) for one in found))
 
 
-def asks_for_date(schema: JsonObject, words: str) -> bool:
-    """Return whether a field's schema or its words ask for a date as `YYYY-MM-DD`, or give nothing but such dates as examples."""
+def asks_for_date(schema: JsonObject, words: str, name: str = "") -> bool:
+    """Return whether a field's schema or its words ask for a date as `YYYY-MM-DD`, or give nothing but such dates as examples.
+
+    One with a `name` like that of a date counts as well, if nothing tells its form.
+    """
     given, pattern = schema.get("examples"), str(schema.get("pattern") or "")
     examples = given if isinstance(given, list) else examples_in(words)
     has_dates = bool(examples) and all(_DAY.fullmatch(str(one)) for one in examples)
     is_pattern = pattern.strip("^$").replace("[0-9]", r"\d") == _DAY.pattern
-    return schema.get("format") == "date" or is_pattern or has_dates or bool(_ASKS_DAY.search(words))
+    if schema.get("format") == "date" or is_pattern or has_dates or _ASKS_DAY.search(words):
+        return True
+    return names_day(name) and not (examples or pattern or schema.get("format") or _A_FORM.search(words))
 
 
 def default_in(text: str) -> JsonValue:

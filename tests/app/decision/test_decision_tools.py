@@ -225,6 +225,7 @@ def test_a_cell_of_a_table_that_is_null_at_first_takes_any_value(monkeypatch: py
         page.press(f"{table}:add")
         page.type(f"json:{table}:1.amount", "800,50").type(f"json:{table}:0.date", "20.04.2026")
         page.type(f"json:{table}:1.date", "null").run()
+        assert "Use 2026-04-20" in [each.label for each in page.tab.button]
         assert "Read as text" not in page.shown()
         page.type(f"json:{table}:1.date", "Nein").run().press(f"json:{table}:1.date:use_as_yes")
         page.press(f"json:{table}:1.date:use_as_text").press(f"json:{table}:1.date:use_as_yes")

@@ -287,32 +287,41 @@ def test_what_is_typed_is_never_read_as_another_date_or_number(  # noqa: PLR0917
         ({"description": "YYYY-MM-DD"}, "de-DE", "2026-11-24", None),
         ({"description": "YYYY-MM-DD"}, None, "3/4/2026", None),
         ({"description": "YYYY-MM-DD"}, "de-DE", "tomorrow", None),
+        ({"name": "dueDate", "description": "When it is due."}, "de-DE", "24.11.2026", "2026-11-24"),
+        ({"name": "update"}, "de-DE", "24.11.2026", None),
+        ({"name": "birthday", "description": "DD.MM.YYYY"}, "de-DE", "24.11.2026", None),
+        ({}, "de-DE", "24.11.2026", "2026-11-24"),
     ],
 )
 def test_a_text_that_is_asked_for_as_a_date_of_json_is_offered_so(
     monkeypatch: pytest.MonkeyPatch, field: Any, locale: str | None, typed: str, meant: str | None
 ) -> None:
-    """What was typed stays until a click; where nothing declares the form, or it may be two dates, nothing is offered."""
+    """Also where it is but named like a date. What was typed stays until a click; where another form is told, or it may be two dates, nothing is offered."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: locale))
-    schema: Any = {"type": "object", "properties": {"day": {"type": "string", **field}}, "required": ["day"]}
-    page = Both(schema, {"day": "-"}).fill("day", typed).run()
-    assert json.loads(page.text) == {"day": typed}
+    name = field.get("name", "when") if field else "paid_until"
+    schema: Any = {"type": "object", "properties": {name: field and {"type": "string", **field}}}
+    page = Both(schema, {name: "-"}).fill(name, typed).run()
+    assert json.loads(page.text) == {name: typed}
     offers = [one for one in page.tab.button if "use_day" in str(one.key)]
     assert len(offers) == (meant is not None)
     if meant:
         assert any(meant in one.value for one in page.tab.caption)
         offers[0].click().run()
-        assert (json.loads(page.run().text), page.input("day").value) == ({"day": meant}, meant)
+        assert (json.loads(page.run().text), page.input(name).value) == ({name: meant}, meant)
 
 
+@pytest.mark.parametrize("is_declared", [True, False])
 def test_a_table_says_what_was_read_and_offers_the_date_that_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, *, is_declared: bool
 ) -> None:
     """Below it, with row and column; a click puts the date into its cell, and the other cells stay."""
     monkeypatch.setattr(type(streamlit.context), "locale", property(lambda _: "de-DE"))
     day: Any = {"type": ["string", "null"], "description": "YYYY-MM-DD"}
     row: Any = {"type": "object", "properties": {"day": day, "paid": {"type": "number"}}}
-    schema: Any = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
+    schema: Any = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": row if is_declared else {}}},
+    }
     rows = [{"day": "2026-01-02", "paid": 1.5}, {"day": "2026-01-03", "paid": 2.5}]
     results: list[Any] = []
     drawn = {"schema": schema, "value": {"rows": rows}, "drafts": UnsentTexts(), "results": results}
