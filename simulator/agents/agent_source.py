@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -167,6 +167,13 @@ def loadable_files(place: Path) -> Iterator[Path]:
         fresh = [file for file in waiting if _may_load(file.relative_to(place), named, words)]
 
 
+def are_tests(files: Collection[Path], place: Path) -> bool:
+    """Return whether some files are all of tests that the agent at a place does not load; any of them may be gone."""
+    return all(_is_test(file.relative_to(place)) for file in files) and not any(
+        file in files for file in loadable_files(place)
+    )
+
+
 def _files(place: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(place):
         folders[:] = [
@@ -187,8 +194,11 @@ def _is_own(file: Path) -> bool:
     """Return whether a file is the agent's own, whatever names it."""
     if file.name in _ROOTS:
         return True
-    is_test = bool(_TEST.fullmatch(file.name)) or not _TEST_FOLDERS.isdisjoint(file.parts[:-1])
-    return file.suffix in _CODE and not is_test
+    return file.suffix in _CODE and not _is_test(file)
+
+
+def _is_test(file: Path) -> bool:
+    return bool(_TEST.fullmatch(file.name)) or not _TEST_FOLDERS.isdisjoint(file.parts[:-1])
 
 
 def _may_load(file: Path, named: _Named, words: frozenset[str]) -> bool:

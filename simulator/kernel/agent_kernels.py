@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import psutil
 
 from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_source import are_tests
 from simulator.base.json_values import JsonObject
 from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, RefusedError
 from simulator.kernel.process_setup import LAST, NICE, set_group_niceness
@@ -66,7 +67,7 @@ class AgentKernels:
         self._kernel: Kernel | None = None
         self._stuck: list[Kernel] = []
         self._outline: JsonObject | None = None
-        self._files: frozenset[tuple[str, int, int]] = frozenset()
+        self._files: frozenset[tuple[Path, int, int]] = frozenset()
         _ALL.add(self)
 
     @property
@@ -128,8 +129,12 @@ class AgentKernels:
 
     @property
     def has_new_code(self) -> bool:
-        """Whether the agent's files are others than when they were loaded; not before a kernel has loaded them."""
-        return self._outline is not None and self._files != _files_of(self.asked)
+        """Whether the agent's files are others than when they were loaded, but for tests; not before a kernel has loaded them."""
+        place = _place_of(self.asked)
+        if self._outline is None or place is None:
+            return False
+        changed = {path for path, *_ in self._files ^ _files_of(place)}
+        return bool(changed) and not are_tests(changed, place)
 
     def run(
         self, function: str, arguments: JsonObject, *, stopped: Callable[[], bool] = lambda: False
@@ -197,7 +202,7 @@ class AgentKernels:
     def _started(self, *, is_private: bool = False) -> Kernel:
         self._is_stopped = False
         kernel = self._loading = Kernel(self.python, self.folder, is_private=is_private)
-        files = _files_of(self.asked)
+        files = _files_of(_place_of(self.asked))
         try:
             if self._is_stopped:
                 kernel.kill(_STOPPED)
@@ -216,25 +221,29 @@ class AgentKernels:
         return kernel
 
 
-def _files_of(asked: JsonObject) -> frozenset[tuple[str, int, int]]:
-    """Return the files of an agent's code and settings, each with its time in nanoseconds and its size in bytes."""
+def _place_of(asked: JsonObject) -> Path | None:
+    """Return the folder or file of an agent; None of one that ships, which does not change."""
     match asked:
         case {"folder": str(folder), "name": str(name)}:
-            place = AgentFolder(Path(folder)).where(name)
-            found = islice([place] if place.is_file() else _code_in(place), MOST_FILES)
+            return AgentFolder(Path(folder)).where(name)
         case {"file": str(file)}:
-            found = islice([Path(file)], MOST_FILES)
-        case _:  # what ships does not change
-            return frozenset()
+            return Path(file)
+    return None
+
+
+def _files_of(place: Path | None) -> frozenset[tuple[Path, int, int]]:
+    """Return the files of an agent's code and settings, each with its time in nanoseconds and its size in bytes."""
     stamps = set()
-    for path in found:
+    for path in islice(_code_in(place) if place else (), MOST_FILES):
         with suppress(OSError):  # it is just being written anew
             stat = path.stat()
-            stamps.add((str(path), stat.st_mtime_ns, stat.st_size))
+            stamps.add((path, stat.st_mtime_ns, stat.st_size))
     return frozenset(stamps)
 
 
 def _code_in(home: Path) -> Iterator[Path]:
+    if home.is_file():
+        yield home
     for folder, below, names in islice(os.walk(home), MOST_FOLDERS):
         below[:] = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ITS_OWN)
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")

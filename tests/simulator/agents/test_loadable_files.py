@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.agents.agent_source import loadable_files, source_digest
+from simulator.agents.agent_source import are_tests, loadable_files, source_digest
 
 OTHERS = (
     "test_desk.py", "desk_test.py", "conftest.py", "tests/test_more.py", "tests/fakes.py", "tests/README.md", "README.md", "notes.md",
@@ -51,6 +51,8 @@ def test_a_test_or_a_text_counts_where_the_agent_names_it(
     folder = written(tmp_path, code)
     found = {file.relative_to(folder).as_posix() for file in loadable_files(folder)}
     assert found == {*AGENT, *loaded}
+    assert are_tests([folder / "test_desk.py"], folder) is ("test_desk.py" not in loaded)
+    assert not are_tests([folder / "test_desk.py", folder / "agent.py"], folder)
     before = source_digest(folder)
     for name in {*OTHERS} - {*loaded}:
         (folder / name).write_text("x = 2\n")

@@ -111,11 +111,17 @@ def test_where_memory_is_short_the_one_that_waits_longest_ends(
 
 
 def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgentConfig) -> None:
-    """Also where the old code does not let go."""
+    """Also where the old code does not let go. Tests of pytest in the folder are no code of the agent, unless it imports them."""
     simulation = begun(config)
     assert not simulation.query("hold", wait=0.1)
     first = config.kernels.kernel().process_id
     home = Path(str(config.kernels.asked["folder"])) / "desk" / "agent.py"
+    for name in ("test_desk.py", "desk_test.py", "conftest.py", "tests/data.py"):
+        (home.parent / name).parent.mkdir(exist_ok=True)
+        (home.parent / name).write_text("VALUE = 3\n")
+    assert not there(of(config)).new_code
+    (home.parent / "test_desk.py").unlink()
+    assert not there(of(config)).new_code
     home.write_text(home.read_text().replace('words[0] == "hold"', "False"))
     found = there(of(config))
     assert found.new_code
