@@ -77,7 +77,9 @@ def test_nothing_is_cut_off(browser: Browser, server: Served) -> None:
     assert _outside(studio) == []
     studio.pick_agent("travel_planner")
     _players_fit(studio)
-    studio.start("What is the weather like in Rome, Lisbon and Athens?")
+    studio.start(
+        "What is the weather like in Rome, Lisbon and Athens? I have a week in May, and want to know which of the three is warm enough to swim in the sea."
+    )
     studio.wait_for_pause("get_weather")
     assert _background(studio) == "rgb(14, 17, 23)"
     _check_menu(studio)
