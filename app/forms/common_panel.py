@@ -93,7 +93,7 @@ def views(label: str, options: Sequence[Option], key: str) -> Option:
     chosen = st.segmented_control(
         label,
         options,
-        default=options[0],
+        default=None if key in st.session_state else options[0],
         required=True,
         key=key,
         label_visibility="collapsed",

@@ -319,8 +319,9 @@ def _form(shown: ShownStart, chosen: AgentEntry) -> StartCommand | None:
         _about(chosen, shown.choice)
     kept = KeptInputs(shown.texts, OWNER)
     follow_address(WAYS, "start_from", "tab")
+    default = None if "start_from" in st.session_state else WAYS[0]
     chosen_way = st.segmented_control(
-        "Start from", WAYS, default=WAYS[0], required=True, key="start_from", persist_state="session"
+        "Start from", WAYS, default=default, required=True, key="start_from", persist_state="session"
     )
     way = chosen_way or WAYS[0]
     tell_address(WAYS, way, "tab")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.elements.lib import policies
 
 from app.branches.branch_labels import ending, forks, newest_of, tree_dot
 from app.branches.branches_panel import PAGE_BRANCHES
@@ -90,10 +93,18 @@ def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:
     assert "no way" in tab.literal
 
 
-def test_two_branches_stand_side_by_side() -> None:
-    """The answer that differs is marked with the path of what differs; what is the same is folded, and opens; not one with itself."""
+def test_two_branches_stand_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer that differs is marked with the path of what differs; what is the same is folded, and opens; not one with itself.
+
+    Streamlit has no warning for the log that the view was set next to its default.
+    """
     simulation = two_ways(words="Soon.")
+    warned: list[object] = []
+    monkeypatch.setattr(policies, "runtime", SimpleNamespace(exists=lambda: True))
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    monkeypatch.setattr(policies, "_LOGGER", SimpleNamespace(warning=lambda *said, **_: warned.append(said)))
     tab = opened(simulation).click("branch_compare_1")
+    assert warned == []
     assert tab.app.selectbox(key="compare_left_abcdef").value == 2
     assert tab.app.selectbox(key="compare_right_abcdef").value == 1
     assert 'result.order.status: "lost"' in tab.literal
