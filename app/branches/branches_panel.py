@@ -55,7 +55,8 @@ _ONE_WAY = (
 
 def branches_page(scene: SessionContext) -> MoveHead | Show | None:
     """Draw the page; return what was asked for."""
-    back = page_head("Branches", title(scene.session), status(scene.view), "branches")
+    shown = status(scene.view, by_script=scene.live.plays_script)
+    back = page_head("Branches", title(scene.session), shown, "branches")
     asked: MoveHead | Show | None = Show(view=None) if back else None
     journal = scene.live.simulation.journal
     found = branches(journal)

@@ -139,12 +139,18 @@ class LiveSession:
     agent_key: str = ""
 
     @property
+    def plays_script(self) -> bool:
+        """Whether a script or a case plays in it and asks nothing of a person: what waits is answered by itself."""
+        now = self.script.progress if self.script is not None else None
+        return now is not None and not (now.is_over or now.asks)
+
+    @property
     def can_rest(self) -> bool:
         """Whether it can be dropped and brought back: it is kept, nothing is at work, and all is durable."""
         journal = self.simulation.journal
         if not journal.outlives or journal.trouble:
             return False
-        if self.script is not None and not (self.script.progress.is_over or self.script.progress.asks):
+        if self.plays_script:
             return False
         return self.simulation.wait(0.0) and not self.simulation.view().running
 

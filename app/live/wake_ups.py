@@ -40,7 +40,7 @@ def stamp_of(live: LiveSession, version: int | None = None) -> str:
     simulation = live.simulation
     store = store_if_open().store
     trouble = "!" if simulation.journal.trouble or (store is not None and store.trouble) else ""
-    changed = "*" if has_new_code(live) else ""
+    changed = "*" * has_new_code(live) + "~" * live.plays_script
     return f"{live.order}:{simulation.version if version is None else version}{trouble}{changed}"
 
 

@@ -42,7 +42,7 @@ def environment(scene: SessionContext) -> Asked | Show | None:
     back = page_head(
         "Environment",
         title(scene.session),
-        status(scene.view),
+        status(scene.view, by_script=scene.live.plays_script),
         "environment",
         back_help="Everything here is saved",
     )
@@ -70,6 +70,8 @@ def _waiting(scene: SessionContext) -> bool:
 
 def _waiting_words(scene: SessionContext) -> str:
     pending = scene.view.pending
+    if scene.live.plays_script:
+        return ""
     if pending:
         more = f", and {len(pending) - 1} more" if len(pending) > 1 else ""
         return f"{_asks(pending[0])} is waiting for you in the session{more}"

@@ -179,7 +179,7 @@ def _session(scene: SessionContext, *, was_done: bool) -> None:
         with right:
             _act(live, context(scene))
     with left:
-        timeline(view, live.simulation, scene.stamp)
+        timeline(view, live.simulation, scene.stamp, whom="the script" if live.plays_script else "you")
 
 
 def _new_code(live: LiveSession) -> None:
@@ -282,12 +282,12 @@ def _branches(scene: SessionContext) -> None:
 
 def _decide(live: LiveSession, view: SimulationView) -> Asked | None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query. Return what was decided."""
-    if script_play.plays_case(live):
+    golden = script_play.golden_of(live)
+    if live.plays_script:
         with pane("decision"):
-            st.caption("Case running. You decide once it has played to here.")
+            st.caption(f"{'Case' if golden else 'Script'} running. You decide where it stops.")
             return running(view, alone=True)
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
-    golden = script_play.golden_of(live)
     if idle:
         failed = failed_step(live.simulation.journal)
         needed = needs_of(live.config).certain

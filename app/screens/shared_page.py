@@ -78,7 +78,7 @@ def _session(scene: SessionContext) -> None:
         problem("The action failed. Nothing was changed.", str(failed))
     left, middle, right = st.columns(COLUMNS, gap="small")
     with left:
-        timeline(view, live.simulation, may_go=False)
+        timeline(view, live.simulation, may_go=False, whom="its owner")
     with middle:
         what_waits(view, is_played=not live.at_rest)
     if fold_of(live) != "folded":

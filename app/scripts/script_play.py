@@ -234,15 +234,6 @@ def golden_of(live: LiveSession) -> NextLines | None:
     return NextLines(script, facts, root=live.config.root_agent.name)
 
 
-def plays_case(live: LiveSession) -> bool:
-    """Return whether a case plays in a session and asks nothing of a person: what waits is answered by itself."""
-    work = live.script
-    if work is None or not live.drafts.get(_GOLDEN):
-        return False
-    now = work.progress
-    return not (now.is_over or now.asks)
-
-
 @lru_cache(maxsize=16)
 def _golden_script(text: str) -> Script | None:
     from simulator.scripts import ScriptError, read_script  # noqa: PLC0415 - as above

@@ -28,7 +28,7 @@ def header(view: SimulationView, live: LiveSession, *, has_branches: bool = Fals
     ):
         with st.container(key="session_title", width="content"):
             st.text(literal(title(view.session)), wrap=False)
-        for shown in _badges(view):
+        for shown in _badges(view, live):
             badge(shown)
         _reports(view.problems)
         st.space("stretch")
@@ -45,10 +45,10 @@ def clicked_step() -> Asked | None:
     return Redo() if st.session_state.get("redo_step") else None
 
 
-def _badges(view: SimulationView) -> tuple[Badge, ...]:
+def _badges(view: SimulationView, live: LiveSession) -> tuple[Badge, ...]:
     session = view.session
     return (
-        status(view),
+        status(view, by_script=live.plays_script),
         Badge(text=safe_label(session.agent_name, 28), color="gray", icon=":material/smart_toy:"),
     )
 

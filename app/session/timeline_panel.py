@@ -55,7 +55,9 @@ _UNSTORED = " :orange-badge[:material/cloud_off: not stored yet]"
 _NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
 
 
-def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, may_go: bool = True) -> None:
+def timeline(
+    view: SimulationView, simulation: Commanding, drawn: str = "", *, may_go: bool = True, whom: str = "you"
+) -> None:
     """Draw the pane, and keep the page up to date.
 
     Args:
@@ -63,6 +65,7 @@ def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, m
         simulation: What it is seen in.
         drawn: The session's stamp; empty where the page itself looks whether it has changed.
         may_go: It is one's own.
+        whom: Who answers what waits.
     """
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_timeline_view"
@@ -85,7 +88,6 @@ def timeline(view: SimulationView, simulation: Commanding, drawn: str = "", *, m
             conversation_entries(view.session.history, line)
         else:
             _timeline(view, simulation, kind, may_go=may_go)
-        whom = "you" if may_go else "its owner"
         for step in waiting_steps(view.pending, view.session.open_calls, whom):
             st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
         every = LOOK_AGAIN_SECONDS if is_underway(view) else None

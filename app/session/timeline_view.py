@@ -74,18 +74,18 @@ def waits_for_reply(session: SimulationSession) -> bool:
     return any(not call.answered for call in session.open_calls)
 
 
-def status(view: SimulationView) -> Badge:
-    """Say what the session does now, in one word."""
+def status(view: SimulationView, *, by_script: bool = False) -> Badge:
+    """Say what the session does now, in one word; `by_script` says that a script answers what waits."""
     session = view.session
     last = session.turns[-1] if session.turns else None
     first_that_holds = (
         (view.divergence is not None, Badge(text="Diverged", color="red", icon=":material/call_split:")),
         (
-            bool(view.pending) or waits_for_reply(session),
+            not by_script and (bool(view.pending) or waits_for_reply(session)),
             Badge(text="Paused", color="orange", icon=":material/pause_circle:"),
         ),
         (
-            view.busy or bool(view.running),
+            by_script or view.busy or bool(view.running),
             Badge(text="Running", color="blue", icon=":material/play_circle:"),
         ),
         (

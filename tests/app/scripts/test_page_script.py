@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,6 +69,7 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(scripted: Tab) -
     asked = told(scripted.run())
     assert asked.startswith("Turn 1 of 2")
     assert all(each in asked for each in ("find_order", "order_desk"))
+    answers_what_waits(scripted, live)
     scripted.click("stop_script")
     stopped = until(live, "over").played
     assert stopped is not None
@@ -87,6 +89,24 @@ def test_a_script_plays_asks_for_what_it_lacks_and_goes_on_then(scripted: Tab) -
     assert any("**find_order**" in label and "violet-badge[script]" in label for label in labels)
     scripted.click("forget_script")
     assert scripted.keys("script_strip") == []
+
+
+def answers_what_waits(tab: Tab, live: LiveSession) -> None:
+    """Check that nothing waits for a person while the script plays by itself, on any page."""
+    work = live.script
+    assert work is not None
+    told_as_waiting = ("Paused", "waiting for you")
+    for playing in (False, True):
+        if playing:
+            live.script = SimpleNamespace(progress=ScriptProgress(step=work.progress.step))  # type: ignore[assignment] # as far as it is drawn
+        shown = "\n".join([tab.run().words, *(each.label for each in tab.app.expander)])
+        assert [each in shown for each in told_as_waiting] == [not playing] * 2
+        assert bool(tab.keys("accept_")) is not playing
+        assert tab.click("open_environment").has("environment_answer") is not playing
+        assert ("Paused" in tab.words) is not playing
+        tab.click("environment_back")
+    live.script = work
+    tab.run()
 
 
 @pytest.mark.long
