@@ -12,7 +12,7 @@ from app.live.live_sessions import LiveSession, title
 from app.session import page_state
 from app.session.context_fold_panel import show_context
 from app.session.page_commands import Asked, Show
-from app.session.timeline_view import counted_steps, status, step_words
+from app.session.timeline_view import status, step_words, steps_of
 from simulator.facts import EVERY
 from simulator.session.commands import Redo, SetPlayer, StopTurn, Undo
 from simulator.session.model import SessionState
@@ -56,7 +56,7 @@ def _badges(view: SimulationView, live: LiveSession) -> tuple[Badge, ...]:
 def _about(view: SimulationView) -> None:
     """Draw what one looks up about a session now and then."""
     with st.popover("About this session", icon=":material/more_vert:", type="tertiary", key="session_menu"):
-        st.caption(f"{counted_steps(len(view.session.history))} in the timeline")
+        st.caption(f"{steps_of(view.session)} in the timeline")
         st.caption("Session ID")
         st.text(literal(view.session.session_id))
 

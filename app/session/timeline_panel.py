@@ -26,10 +26,10 @@ from app.session.timeline_view import (
     VisibleSteps,
     another_way_from,
     blocks,
-    counted_steps,
     is_underway,
     newest_steps,
     rows,
+    steps_of,
     taken_back,
     tool_names,
     waiting_steps,
@@ -81,7 +81,7 @@ def timeline(
             else:
                 kind = named_views("Timeline: filter", FILTERS, "timeline_filter", "filter")
             with st.container(key="timeline_count", width="content"):
-                st.caption(counted_steps(len(view.session.history)))
+                st.caption(steps_of(view.session))
         if not view.session.history and not view.pending:
             _empty()
         elif chosen == "Conversation":

@@ -286,6 +286,11 @@ def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Visi
     return VisibleSteps(steps=tuple(steps), total=len(places), hidden=len(lines) - len(last))
 
 
+def steps_of(session: SimulationSession) -> str:
+    """Write how many lines the timeline of a session has, of all kinds."""
+    return counted_steps(newest_steps(session, "All", 0).hidden)
+
+
 def _seat(entry: HistoryEntry) -> tuple[str, str, str] | None:
     """Return which seat a note is about, whose, and who plays there; None for anything else."""
     seat, _, player = entry.content.rpartition(": ") if isinstance(entry, SessionNote) else ("", "", "")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.live.player_names import AGENT_PLAYERS, NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
 from app.live.session_opening import StartForm, read_form
 from app.session.provenance_labels import sentence
-from app.session.timeline_view import FILTERS, Filter, newest_steps, rows, waiting_steps
+from app.session.timeline_view import FILTERS, Filter, newest_steps, rows, steps_of, waiting_steps
 from app.session.user_form import (
     OWN_PERSONA,
     FormError,
@@ -141,7 +141,7 @@ def test_the_timeline_calls_changes_as_the_page_does(content: str, about: str, n
     ],
 )
 def test_who_plays_at_first_is_one_line(contents: list[str], words: str) -> None:
-    """A later change of a seat has a line of its own. The table has each."""
+    """A later change of a seat has a line of its own. The table has each. The line counts as one step."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     query = UserQuery(fact=9, turn=0, timestamp=at, content="Go")
     notes = [SessionNote(fact=1, turn=0, timestamp=at, content=each) for each in (*contents, contents[0])]
@@ -153,6 +153,7 @@ def test_who_plays_at_first_is_one_line(contents: list[str], words: str) -> None
     assert [step.index for step in later] == [len(contents), len(contents) + 1]
     assert (shown.total, shown.hidden) == (len(contents) + 2, 0)
     assert newest_steps(session, "All", 2).hidden == 1
+    assert steps_of(session).startswith("3 ")
     assert newest_steps(session, "All", 2).steps == tuple(later)
 
 
