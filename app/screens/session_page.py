@@ -212,11 +212,11 @@ def _script(live: LiveSession) -> None:
     form = None if live.read_only or live.at_rest else script_play.form_of(live)
     if form is None:
         return
-    where, recorded = lambda place: script_play.read(form).where(place), script_play.view_of(live)
+    recorded = script_play.view_of(live)
     golden = script_play.golden_of(live)
     has_rest = bool(form.rest) and (golden is None or golden.message() is not None)
     case = golden.place if golden is not None else None
-    asked = script_strip(live.script, where, form.text, recorded, has_rest=has_rest, case=case)
+    asked = script_strip(live.script, form.text, recorded, has_rest=has_rest, case=case)
     if asked is not None:
         _carry_out(partial(asked, live), live)
 

@@ -30,7 +30,6 @@ _SHOWN_CHARACTERS = 20_000
 
 def script_strip(
     work: ScriptAtWork | None,
-    where: Callable[[Place], str],
     text: str,
     recorded: RecordedView | None = None,
     *,
@@ -41,7 +40,6 @@ def script_strip(
 
     Args:
         work: The script that plays, or has played; None where it has not since the session was brought back.
-        where: Names a place in the script for a person.
         text: The script.
         recorded: The recorded case that it replays, and what is missing there; None where it replays none.
         has_rest: Whether there are later turns to be played behind it.
@@ -63,7 +61,7 @@ def script_strip(
         with st.container(key="script_words", width="stretch"):
             st.text(literal(words))
         with st.popover("Details", key="script_details", type="tertiary", width="content"):
-            _details(recorded, words, text, lambda: _more(progress, where))
+            _details(recorded, words, text, lambda: _more(progress))
         asked = _adding(recorded) or _buttons(progress, what, has_rest=has_rest)
     if work is not None and progress is not None and not progress.is_over:
         fragment(_watch, LOOK_AGAIN_SECONDS)(work, progress)
@@ -161,10 +159,24 @@ def _words(progress: ScriptProgress | None, case: tuple[int, int] | None = None)
         return f"{turn}: the script has no line for {wanted}. Answer to continue."
     played = progress.played
     if played is None:
-        return f"{turn}: {progress.failure or progress.step.words}"
+        step = progress.step
+        words = step.words.removesuffix(".".join(map(str, step.place))) + place_words(step.place)
+        return f"{turn}: {progress.failure or words}"
     if played.came_through:
         return f"All {turns} turns completed." if turns > 1 else "1 turn completed."
     return f"{turn}: {played.stopped or played.failure or _why(played)}"
+
+
+def place_words(place: Place) -> str:
+    """Name a place in a script for a person, who counts from 1: `line 3 of turn 1`."""
+    match place:
+        case ("turns", int(turn), "moves", int(line), *_):
+            return f"line {line + 1} of turn {turn + 1}"
+        case ("turns", int(turn), *_):
+            return f"turn {turn + 1}"
+        case ("environment", int(line), *_):
+            return f"line {line + 1} of the environment"
+    return ".".join(map(str, place))
 
 
 def _why(played: Played) -> str:
@@ -173,16 +185,16 @@ def _why(played: Played) -> str:
     return "the script has no line here, and is set to end."
 
 
-def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> None:
+def _more(progress: ScriptProgress | None) -> None:
     """List what there is to know at the end; every word of it may come from outside."""
     played = progress.played if progress is not None else None
     if played is None:
         return
-    lines = [f"{where(wait.place)}: {wait.words} is missing" for wait in played.waits]
+    lines = [f"{place_words(wait.place)}: {wait.words} is missing" for wait in played.waits]
     if played.refused is not None:
-        lines.append(f"{where(played.refused.place)}: {played.refused.words}")
+        lines.append(f"{place_words(played.refused.place)}: {played.refused.words}")
     if not played.stopped:
-        lines += [f"{where(left.place)}: {left.words}" for left in played.leftovers]
+        lines += [f"{place_words(left.place)}: {left.words}" for left in played.leftovers]
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
     if lines:

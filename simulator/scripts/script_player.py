@@ -53,6 +53,7 @@ from simulator.scripts.script_text import (
     open_call,
     waits_for,
     waits_for_user,
+    words_of,
 )
 from simulator.seats.answers import CodeAnswer, returned
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
@@ -144,11 +145,12 @@ STOPPED = "You stopped the turn."
 
 
 class ScriptStep(Value):
-    """One step of a script that is played: which of the turns it is in (counted from 1), and what happens, in words."""
+    """One step of a script that is played: which of the turns it is in (counted from 1), and what happens, in words; `place` is the line's that answers, which ends them."""
 
     turn: int
     turns: int
     words: str
+    place: Place = ()
 
 
 class Played(Value):
@@ -344,7 +346,7 @@ class ScriptPlay:
         self._rest()
 
     def _answer(self, taken: Taken, ends: str) -> None:
-        self._tell(f"{_name(taken.request)} is answered by {'.'.join(map(str, taken.place))}")
+        self._tell(f"{_name(taken.request)} is answered by {words_of(taken.place)}", taken.place)
         try:
             self._give(taken)
         except SimulationError as error:
@@ -507,9 +509,9 @@ class ScriptPlay:
         except (MisplacedError, SimulationError) as error:
             raise _Ends(refused=Leftover(place=place, words=str(error))) from error
 
-    def _tell(self, words: str) -> None:
+    def _tell(self, words: str, place: Place = ()) -> None:
         turns = len(self.script.turns)
-        self._watch(ScriptStep(turn=min(self._turn + 1, turns), turns=turns, words=words))
+        self._watch(ScriptStep(turn=min(self._turn + 1, turns), turns=turns, words=words, place=place))
 
 
 def _begins(fact: Fact) -> bool:

@@ -98,7 +98,12 @@ def answers_what_waits(tab: Tab, live: LiveSession) -> None:
     told_as_waiting = ("Paused", "waiting for you")
     for playing in (False, True):
         if playing:
-            live.script = SimpleNamespace(progress=ScriptProgress(step=work.progress.step))  # type: ignore[assignment] # as far as it is drawn
+            place = ("turns", 0, "moves", 2)
+            step = work.progress.step.model_copy(
+                update={"words": "A line is turns.0.moves.2", "place": place}
+            )
+            live.script = SimpleNamespace(progress=ScriptProgress(step=step))  # type: ignore[assignment] # as far as it is drawn
+            assert told(tab.run()).endswith(" line 3 of turn 1")
         shown = "\n".join([tab.run().words, *(each.label for each in tab.app.expander)])
         assert [each in shown for each in told_as_waiting] == [not playing] * 2
         assert bool(tab.keys("accept_")) is not playing
@@ -258,7 +263,7 @@ def _played() -> None:
 
     step = ScriptStep(turn=3, turns=3, words="")
     progress = ScriptProgress.model_construct(step=step, played=Played.model_construct(session=None))  # type: ignore[arg-type] # no session is drawn
-    script_strip(SimpleNamespace(progress=progress), str, "", case=(3, 2))  # type: ignore[arg-type] # as far as it is drawn
+    script_strip(SimpleNamespace(progress=progress), "", case=(3, 2))  # type: ignore[arg-type] # as far as it is drawn
 
 
 def test_a_case_that_was_played_has_the_turns_of_the_case() -> None:
