@@ -54,12 +54,15 @@ def interpreter(entry: AgentEntry, choice: PythonChoice) -> ChoosePython | None:
             st.error("This Python cannot be used.")
             st.code(literal(choice.failed), language=None, wrap_lines=True)
         with st.container(horizontal=True, gap="xsmall"):
-            if st.button("Use this Python", key=f"python_use_{name}", disabled=not wanted):
-                return ChoosePython(name=entry.name, python=wanted or "")
+            use = st.button("Use this Python", key=f"python_use_{name}")
+            if use and wanted:
+                return ChoosePython(name=entry.name, python=wanted)
             if choice.is_chosen and st.button(
                 "Use project Python", key=f"python_own_{name}", type="tertiary"
             ):
                 return ChoosePython(name=entry.name)
+        if use:
+            st.caption("Enter the path of a Python or a virtual environment.")
     return None
 
 

@@ -73,9 +73,12 @@ def _import(workspace: Workspace, scene: SetContext) -> ApplyEdits | None:
         "Find cases",
         key=key_of(workspace, "import_look"),
         icon=":material/search:",
-        disabled=not (uploaded or path.strip()),
     )
-    if look:
+    if look and not (uploaded or path.strip()):
+        st.caption(
+            f"Nothing to search. Upload files{' or enter a path' if workspace.owner == LOCAL else ''}."
+        )
+    elif look:
         uploads = [Upload(name=str(each.name), content=each.getvalue()) for each in uploaded or ()]
         given = None if uploads else path
         job = workspace.jobs[IMPORTED] = looked_into(uploads, given)

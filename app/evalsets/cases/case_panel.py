@@ -274,12 +274,13 @@ def _merge(scene: SetContext, key: str) -> SetCommand | None:
         wanted = st.text_input(
             "Eval id of the other case", key="merge_with", placeholder="Its turns are appended to this case"
         )
-        merged = st.button(
-            "Merge", key="case_merge", icon=":material/call_merge:", disabled=not (wanted or "").strip()
-        )
-    if not merged:
+        merged = st.button("Merge", key="case_merge", icon=":material/call_merge:")
+    named = (wanted or "").strip()
+    if merged and not named:
+        st.caption("Enter the eval id of the other case.")
+    if not merged or not named:
         return None
-    other = next((row.key for row in rows if row.eval_id == (wanted or "").strip()), (wanted or "").strip())
+    other = next((row.key for row in rows if row.eval_id == named), named)
     return ApplyEdits(edits=(MergeCases(case=key, other=other),))
 
 

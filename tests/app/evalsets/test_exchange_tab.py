@@ -85,10 +85,12 @@ def test_what_files_hold_is_shown_and_taken_in(path: Path, tmp_path: Path) -> No
 
 
 def test_scenarios_that_the_set_has_are_skipped(path: Path, tmp_path: Path) -> None:
-    """Looked into again, nothing is added, and the page says so. A path where nothing is, and a file without a case, are named."""
+    """Looked into again, nothing is added, and the page says so. No path, one where nothing is, and a file without a case are named."""
     scenarios = tmp_path / "conversation_scenarios.json"
     scenarios.write_text('{"scenarios": [{"starting_prompt": "Hi", "conversation_plan": "Ask."}]}')
     tab = opened(path)
+    assert not tab.app.button(key=tab.key("import_look")).disabled
+    assert "enter a path" in tab.click(tab.key("import_look")).words
     for told in (False, True):
         looked_at(tab, path, scenarios).click(tab.key("import_add"))
         assert len(edited_sets().of(LOCAL, path).work.rows()) == 4

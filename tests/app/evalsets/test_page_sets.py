@@ -559,6 +559,7 @@ def test_a_case_is_duplicated_split_merged_moved_renamed_noted_and_deleted(path:
     work = edited_sets().of("local", path).work
     assert [row.eval_id for row in work.rows()] == ["one", "one_copy_rest", "start", "two", "three"]
     assert work.note("one_copy").tags == ("smoke", "new")
+    assert "Enter the eval id" in tab.click("case_merge").words
     tab.fill("merge_with", "three").run().click("case_merge")
     assert work.row("one_copy").turns == 3
     assert "Not saved" in Tab().click("open_sets").words
