@@ -80,7 +80,7 @@ _UNRECORDED: dict[Policy, str] = {
     "generate": "Use rules, otherwise generate",
 }
 _MODELS: dict[Models, str] = {
-    "auto": "Live if a key is set, otherwise recorded",
+    "auto": "Live if reachable, otherwise recorded",
     "real": "Live models",
     "recorded": "Recording",
 }
