@@ -13,7 +13,7 @@ from app.evalsets.run.adk_eval_tab import adk_eval_tab, run_badge, run_progress
 from app.evalsets.run.case_marks import edit_of, played_until
 from app.evalsets.run.last_results import last_results
 from app.evalsets.run.verify_jobs import VERIFIED
-from app.evalsets.run.verify_tab import OpenAt, count_badges, failed_note, verify_tab
+from app.evalsets.run.verify_tab import OpenAt, count_badges, failed_note, run_again, verify_tab, with_newest
 from app.evalsets.set_context import (
     ApplyEdits,
     AskToSave,
@@ -103,7 +103,8 @@ def _last(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> None:
     if job is not None and job.result is not None:
         st.caption(f"Verify, {short_time(job.ended_at)}", width="content")
         old = is_out_of_date(job.result.measured, job.result.eval_ids, unsaved=unsaved)
-        count_badges(job.result.count, is_of_now=not old)
+        newest = with_newest(job.result, run_again(workspace, job.result, job.ended_at))
+        count_badges(newest.count, is_of_now=not old)
     elif job is None and (found := last_results(workspace, facts.eval_ids)):
         st.caption(f"Verify, {short_time(max(one.at for one in found))}", width="content")
         counts = Counter(one.status for one in found)

@@ -357,9 +357,11 @@ def _outcome(
         _begin(workspace, asked)
     if verification.renamed and _renamed(workspace, verification):
         _begin(workspace, asked.model_copy(update={"renamed": dict(verification.renamed)}))
-    _sum(workspace, verification, job.ended_at, unsaved=unsaved)
-    newer = _beside(workspace, verification, job)
-    found = _found(workspace, [_newest(case, newer) for case in verification.cases])
+    newer = run_again(workspace, verification, job.ended_at)
+    newest = with_newest(verification, newer)
+    _sum(workspace, verification, newest, job.ended_at, unsaved=unsaved)
+    _beside(job, verification, newer)
+    found = _found(workspace, newest.cases)
     if not found:
         st.caption("No matching cases.")
         return None
@@ -384,29 +386,31 @@ def _last_ones(workspace: Workspace, facts: SetFacts, *, unsaved: bool) -> OpenC
     return OpenCase(key=chosen) if chosen else None
 
 
-def _beside(
-    workspace: Workspace, verification: Verification, job: Job[Verification]
-) -> dict[str, LastResult]:
-    """Show how to verify in the same way elsewhere; name the cases that were run again by themselves, and went another way: return what came of these."""
+def run_again(workspace: Workspace, verification: Verification, ended_at: float) -> dict[str, LastResult]:
+    """Return the newer results of the cases that were run again by themselves, and went another way."""
+    then = {case.eval_id: case.status for case in verification.cases}
+    found = last_results(workspace, then)
+    return {one.eval_id: one for one in found if one.at > ended_at and one.status != then[one.eval_id]}
+
+
+def with_newest(verification: Verification, newer: Mapping[str, LastResult]) -> Verification:
+    """Return a verification in which each case that was run again has the result of its last run; a kept run has the status alone."""
+
+    def newest(case: CaseResult) -> CaseResult:
+        last = newer.get(case.eval_id)
+        if last is None:
+            return case
+        return last.case or CaseResult(eval_id=case.eval_id, status=last.status)
+
+    return verification.model_copy(update={"cases": tuple(map(newest, verification.cases))})
+
+
+def _beside(job: Job[Verification], verification: Verification, newer: Mapping[str, LastResult]) -> None:
+    """Show how to verify in the same way elsewhere, and name the cases that were run again."""
     if isinstance(job, VerifyJob):
         commands_shown(job.asked, verification.cases)
-    then = {case.eval_id: case.status for case in verification.cases}
-    newer = [
-        one
-        for one in last_results(workspace, then)
-        if one.at > job.ended_at and one.status != then[one.eval_id]
-    ]
-    for one in newer:
+    for one in newer.values():
         st.text(literal(f"Run again at {short_time(one.at)}: {one.eval_id}, {MARKS[one.status]}"))
-    return {one.eval_id: one for one in newer}
-
-
-def _newest(case: CaseResult, newer: Mapping[str, LastResult]) -> CaseResult:
-    """Return the result of a case, of its last run where that went another way; a kept run has the status alone."""
-    last = newer.get(case.eval_id)
-    if last is None:
-        return case
-    return last.case or CaseResult(eval_id=case.eval_id, status=last.status)
 
 
 def _renamed(workspace: Workspace, verification: Verification) -> bool:
@@ -438,10 +442,13 @@ def count_badges(counted: Callable[[CaseStatus], int], *, is_of_now: bool) -> No
             st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
 
 
-def _sum(workspace: Workspace, verification: Verification, ended_at: float, *, unsaved: bool) -> None:
+def _sum(
+    workspace: Workspace, verification: Verification, newest: Verification, ended_at: float, *, unsaved: bool
+) -> None:
+    """Draw the counts of the newest results, and what is done with those of the verification."""
     is_of_now = not is_out_of_date(verification.measured, verification.eval_ids, unsaved=unsaved)
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
-        count_badges(verification.count, is_of_now=is_of_now)
+        count_badges(newest.count, is_of_now=is_of_now)
         power = verification.pass_power(verification.runs)
         if verification.runs > 1 and power is not None:
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")

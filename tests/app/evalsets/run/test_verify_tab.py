@@ -662,6 +662,7 @@ def test_the_page_of_a_case_mends_its_golden(eval_set: Changed, action: str) -> 
     of_set = opened(path)
     of_set.fill("verify_case_", "one").run()
     assert (table(of_set)["one"], of_set.keys("divergence_")) == (("✓ passed", ""), [])
+    assert set(badges(of_set)) == ({"2 ✓ passed"} if action == "repair" else {"1 ✓ passed", "1 ✗ failed"})
     tab.click("set_undo")  # the file has what was undone, so that what passed there says nothing of the page
     assert badges(tab)[0].endswith("out of date")
     assert tab.app.button(key=tab.key("case_verify-case")).disabled
