@@ -145,6 +145,7 @@ class LastRun(NamedTuple):
         case: All of its result; None of a kept run.
         why: Why it did not pass, in a line, where a kept run says so.
         changes: What has changed since, in words.
+        models: Who answered for the agents' models, in words; empty where nobody knows.
     """
 
     status: CaseStatus
@@ -152,6 +153,7 @@ class LastRun(NamedTuple):
     case: CaseResult | None = None
     why: str = ""
     changes: tuple[str, ...] = ()
+    models: str = ""
 
 
 def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[ExportReplay]:

@@ -215,8 +215,8 @@ def _outcome(last: LastRun, draw: DrawsDivergence) -> bool:
         return _again("Replay again")
     if last.status == "passed":
         st.success(
-            "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same responses and ends "
-            f"in the same state.{last.at}",
+            f"**Verified** {last.models}: replayed with the recorded responses, the agent makes the same calls, gives the same "
+            f"responses and ends in the same state.{last.at}",
             icon=":material/verified:",
         )
         return False

@@ -248,7 +248,7 @@ def _last_run(live: LiveSession, written: ExportResult) -> LastRun | None:
         return None
     changes = found.measured.changes((found.eval_id,)) if found.measured is not None else ()
     at = f" Last run: {short_time(found.at)}." if written.found else ""
-    return LastRun(found.status, at, found.case, found.why, changes)
+    return LastRun(found.status, at, found.case, found.why, changes, found.models)
 
 
 def _case_runs(live: LiveSession, written: ExportResult) -> None:

@@ -333,7 +333,7 @@ def test_a_case_that_was_written_is_known_after_a_reload(tab: Tab, target: Path)
 
     assert again().app.button(key="export_write").disabled
     shown = again()
-    assert "Verified" in shown.words
+    assert "**Verified** with the recorded models: " in shown.words
     assert "Last run: " in shown.words
     assert shown.has("export_open_set")
     assert any("golden-trace eval order_desk" in code.value for code in shown.app.code)
