@@ -225,6 +225,7 @@ def _without_cases(opened: OpenedSet) -> dict[str, Any]:
 
 _SHOWN = 160
 _TURN = "\n"
+_TRANSFER = "transfer_to_agent"
 
 
 class CaseRow(NamedTuple):
@@ -236,7 +237,7 @@ class CaseRow(NamedTuple):
         query: How the first query begins; of a scenario, how its starting prompt does.
         turns: How many turns it has; 0 for a scenario.
         tools: The tools that are called, each once.
-        agents: Who speaks or calls, where the case says so, and its app.
+        agents: Who speaks or calls, or gets the conversation, where the case says so, and its app.
         rubrics: How many rubrics it has, those of its turns too.
         is_scenario: A model speaks for the user.
     """
@@ -285,7 +286,7 @@ def row_of(key: str, case: Case) -> CaseRow:
 
 def _take(data: Any, tools: dict[str, None], agents: dict[str, None]) -> None:
     for call in listed(data, "tool_uses"):
-        tools[str(field(call, "name", ""))] = None
+        _take_call(call, tools, agents)
     for said in listed(data, "intermediate_responses"):
         if isinstance(said, list) and said and isinstance(said[0], str) and said[0]:
             agents[said[0]] = None
@@ -296,7 +297,14 @@ def _take(data: Any, tools: dict[str, None], agents: dict[str, None]) -> None:
         for part in listed(field(event, "content"), "parts"):
             call = field(part, "function_call")
             if call is not None:
-                tools[str(field(call, "name", ""))] = None
+                _take_call(call, tools, agents)
+
+
+def _take_call(call: Any, tools: dict[str, None], agents: dict[str, None]) -> None:
+    tools[str(field(call, "name", ""))] = None
+    to = field(field(call, "args"), "agent_name")
+    if field(call, "name") == _TRANSFER and isinstance(to, str) and to:
+        agents[to] = None
 
 
 def unlike(key: str, taken: Iterable[str]) -> str:

@@ -90,6 +90,13 @@ def test_a_set_is_opened_as_it_is(path: Path) -> None:
     assert (row.eval_id, row.turns, row.tools) == ("one", 2, ("find_order", "track"))
     assert (row.query, row.agents, row.rubrics) == ("Where is A-1?", ("order_desk",), 2)
     assert row.holds(["track", "a-1"])
+    call = {"name": "transfer_to_agent", "args": {"agent_name": "support"}}
+    for data in (
+        {"tool_uses": [call]},
+        {"invocation_events": [{"author": "support", "content": {"parts": [{"function_call": call}]}}]},
+    ):
+        case = {"eval_id": "one", "conversation": [{"intermediate_data": data}]}
+        assert row_of("one", case).agents == ("support",)
     assert text_of_set(work) == path.read_bytes()
     assert [step.kind for step in steps_of(work.case("one"), 0)] == [
         "query", "call", "response", "call", "response", "text", "final",
