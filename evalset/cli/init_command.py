@@ -76,7 +76,7 @@ jobs:
         with:
           python-version: "3.12"
 {comment}      - run: {install}
-      - run: {doctor} {goldens}
+      - run: {doctor} --strict {goldens}
       - run: {pytest} {goldens}
 """
 _HOOKS_TEXT = """\

@@ -57,7 +57,7 @@ from evalset.editing.sidecars import (
 from evalset.errors import EvalSetError, taken_words
 from evalset.files.eval_names import flaw_of_eval_id
 from evalset.files.set_outline import Identity
-from evalset.recorded.recording import CaseNote, RecordedCase
+from evalset.recorded.recording import CaseNote, RecordedCase, unsure_in
 from evalset.recorded.recording_files import sidecar_of, value_text
 from simulator.base.documents import read_file
 from simulator.base.frozen_value import Value
@@ -244,6 +244,13 @@ class SetWork:
         """Return whether the environment of a case is recorded."""
         found = self.state.held.get(key)
         return found.recorded is not None if found is not None else self._own_id(key) in self.beside
+
+    def blanks(self, key: str) -> tuple[str, ...]:
+        """Return in sentences the blanks in the recorded responses of a case; only a recording that may have some is read."""
+        if key not in self.state.held and b'"blanks"' not in self.beside.raw(self._own_id(key)):
+            return ()
+        recorded = self.held(key).recorded
+        return unsure_in(recorded).blanks if recorded is not None else ()
 
     def _own_id(self, key: str) -> str:
         """Return the eval id under which something lies beside the set: of two cases with one id it is the first's."""

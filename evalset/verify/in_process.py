@@ -13,7 +13,7 @@ from typing import NamedTuple
 from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files, version_of
 from evalset.recorded.golden_digests import golden_of
 from evalset.recorded.recorded_turns import needs_no_model
-from evalset.recorded.recording import is_imported
+from evalset.recorded.recording import is_imported, unsure_in
 from evalset.recorded.recording_files import sidecar_of
 from evalset.replay.model_choice import Models, model_choice
 from evalset.verify.case_replay import ReplayOptions, replayed, run_to_end
@@ -307,6 +307,7 @@ def _result(each: ReadyCase, runs: tuple[RunResult, ...], wanted: int) -> CaseRe
         unknown=tuple(
             dict.fromkeys((*unknown_in(each), *(run.unasked for run in runs if run.passed and run.unasked)))
         ),
+        blanks=unsure_in(each.recorded).blanks,
     )
 
 

@@ -70,7 +70,7 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
     times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
     yield f"{_MARKS[case.status]} {case.eval_id}{times}"
     edited = case.runs[0].edited if case.status == "passed" and case.runs else ()
-    for line in (*unknown_words(case.unknown), *edited, *reasons(case), *_unchecked(case)):
+    for line in (*unknown_words(case.unknown), *case.blanks, *edited, *reasons(case), *_unchecked(case)):
         yield f"    {line}"
 
 
@@ -258,7 +258,7 @@ def _add(suite: ET.Element, set_name: str, case: CaseResult) -> None:
             ET.SubElement(element, "skipped", message=_plain(case.error))
         case "passed":
             pass
-    for words in (*unknown_words(case.unknown), *_unchecked(case)):
+    for words in (*unknown_words(case.unknown), *case.blanks, *_unchecked(case)):
         ET.SubElement(element, "system-out").text = _plain(words)
 
 

@@ -275,6 +275,7 @@ class CaseResult(Value):
         golden: The golden's steps, turn by turn.
         runs: Its runs, in their order.
         unknown: What the golden does not tell, so that no run was compared with it: `the final state`, `the tool calls of turn 1`.
+        blanks: The blanks in its recorded responses, in sentences: values that no one entered, so a run that passes has them, too.
     """
 
     eval_id: str
@@ -284,6 +285,7 @@ class CaseResult(Value):
     golden: tuple[tuple[Step, ...], ...] = ()
     runs: tuple[RunResult, ...] = ()
     unknown: tuple[str, ...] = ()
+    blanks: tuple[str, ...] = ()
 
     @property
     def divergence(self) -> Divergence | None:

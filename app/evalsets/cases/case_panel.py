@@ -130,6 +130,8 @@ def _head(scene: SetContext, key: str) -> SetCommand | None:
             st.text(literal(row.eval_id), wrap=False)
         if scene.work.is_recorded(key):
             st.badge("Recorded", icon=":material/radio_button_checked:", color="green")
+        if scene.work.blanks(key):
+            st.badge("Has blanks", icon=":material/help_center:", color="orange")
         status_badge(scene.work.review(key), scene.work.case(key))
         for tag in scene.work.note(key).tags:
             st.badge(safe_label(tag, 24), color="gray")
@@ -339,9 +341,9 @@ def _unknown(case: Case, recorded: RecordedCase | None) -> tuple[str, ...]:
     return (*untold, *unknown_parts(turns, end)) if turns else ()
 
 
-def unknown_caption(unknown: Sequence[str]) -> None:
-    """Say what no run of a case is compared with, where there is something."""
-    for words in unknown_words(unknown):
+def unknown_caption(unknown: Sequence[str], blanks: Sequence[str] = ()) -> None:
+    """Say what no run of a case is compared with, and which values no one entered, where there is something."""
+    for words in (*unknown_words(unknown), *blanks):
         st.caption(literal(words[:1].upper() + words[1:]))
 
 

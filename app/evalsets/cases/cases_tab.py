@@ -159,6 +159,7 @@ def _line(scene: SetContext, row: CaseRow, results: Mapping[str, LastResult]) ->
     result = {"result": _result_words(scene, results.get(row.eval_id))} if results else {}
     info = ["edited"] if work.is_case_edited(row.key) else []
     info += ["recorded"] if work.is_recorded(row.key) else []
+    info += ["has blanks"] if work.blanks(row.key) else []
     info += ["scenario"] if row.is_scenario else []
     info += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
     return {

@@ -19,8 +19,7 @@ from app.server.viewer_time import viewer_time
 from app.session import page_state
 from app.session.provenance_labels import blank_word
 from evalset.editing.case_edits import ReviewCase
-from evalset.editing.case_parts import Case, CaseStep, calls_of, turns_of
-from evalset.editing.followed_edits import unsure_answers
+from evalset.editing.case_parts import Case, CaseStep, calls_of
 from evalset.editing.set_work import SetWork
 from evalset.editing.sidecars import (
     CaseComment,
@@ -88,7 +87,7 @@ def review_panel(scene: SetContext, key: str) -> SetCommand | None:
                 "Select your status again to replace it.",
                 str(taken),
             )
-        if review.status == "approved" and (blanks := _blanks(scene, key)):
+        if review.status == "approved" and (blanks := scene.work.blanks(key)):
             st.warning(
                 f"This case is approved and still has {blank_word(blanks)}.", icon=":material/help_center:"
             )
@@ -165,13 +164,6 @@ def _ask(widget: str, key: str, status: Status, shown: str) -> None:
     """Note what was selected, and what was shown then: another tab may have set the status meanwhile, and so changed the key."""
     page_state.put("review_asked", [key, shown, st.session_state.get(widget) or ""])
     st.session_state[widget] = status or None  # until it is set
-
-
-def _blanks(scene: SetContext, key: str) -> Sequence[str]:
-    """Return the blanks of all responses of a case."""
-    case, recorded = scene.work.case(key), scene.work.held(key).recorded
-    of_turns = (unsure_answers(case, recorded, number) for number in range(len(turns_of(case))))
-    return [place for found in of_turns for unsure in found.values() for place in unsure.blanks]
 
 
 def _comment(

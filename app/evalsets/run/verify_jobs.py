@@ -345,7 +345,7 @@ def case_rows(cases: Sequence[CaseResult], runs: int) -> list[dict[str, str]]:
             "verdict": MARKS[case.status],
             **(_of_runs(case, runs) if runs > 1 else {}),
             "first divergence": _where(case.divergence),
-            "what happened": literal(why_of(case)),
+            "what happened": literal(why_of(case) or "; ".join(case.blanks)),
         }
         for case in cases
     ]

@@ -535,7 +535,7 @@ def _case(
     case = next(case for case in found if case.eval_id == chosen)
     if case.error:
         problem("The case could not run.", case.error)
-    unknown_caption(case.unknown)
+    unknown_caption(case.unknown, case.blanks)
     opened = None
     if (run := _one_run(workspace, case)) is not None:
         if run.divergence is not None:

@@ -353,6 +353,9 @@ def test_a_status_has_a_name_and_names_the_blanks(path: Path) -> None:
     assert (work.review("one").status, work.review("one").reviewer) == ("approved", "Ann")
     assert not tab.app.error
     assert "1 blank" in tab.words
+    assert "Has blanks" in tab.words
+    (listed,) = on_set(path).app.dataframe
+    assert ["has blanks" in each for each in listed.value["info"]] == [True, False, False]
     work.apply(SetText(case="one", where=QUERY, text="Later?"))
     (status,) = [one for one in tab.run().app.button_group if str(one.key).startswith("review_as_")]
     assert ("before the last change" in tab.words, status.value) == (True, None)

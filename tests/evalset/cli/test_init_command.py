@@ -92,7 +92,7 @@ def test_the_doctor_is_given_the_agents_in_whose_folders_the_goldens_lie(
     ends(0, "init", "ci")
     (doctor,) = (step for step in written()[0] if "doctor" in step)
     program, *words = shlex.split(doctor)
-    assert (program, words) == ("golden-trace", ["doctor", *option.split(), goldens])
+    assert (program, words) == ("golden-trace", ["doctor", *option.split(), "--strict", goldens])
     # The agent has no tool, so that the call of the case is an error where the agent is known.
     ends(int(bool(option)), *words)
 
@@ -108,7 +108,7 @@ def test_a_set_that_is_in_no_agents_folder_is_not_held_against_another_agent(her
         (folder / "orders.evalset.json").write_bytes(in_bytes(a_set(a_case(session_input=None))))
     ends(0, "init", "ci")
     (doctor,) = (step for step in written()[0] if "doctor" in step)
-    assert shlex.split(doctor) == ["golden-trace", "doctor", "."]
+    assert shlex.split(doctor) == ["golden-trace", "doctor", "--strict", "."]
 
 
 @pytest.mark.long

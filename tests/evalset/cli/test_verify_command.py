@@ -40,8 +40,11 @@ def test_all_pass(kept: Path, tmp_path: Path, ends: Ends) -> None:
 
 
 def test_one_fails(kept: Path, tmp_path: Path, ends: Ends) -> None:
-    """The divergence is told, and stands in the JUnit file and in JSON alone; the other case is chosen away."""
+    """The divergence is told, and stands in the JUnit file and in JSON alone; the other case is chosen away. A blank of one that passes is named."""
     edited = copied_set(kept, tmp_path, ('"order": "A"', '"order": "Z\\u001b"'))
+    whole = json.loads(sidecar_of(edited).read_text())
+    whole["cases"]["two"]["turns"][0]["calls"][0]["author"]["blanks"] = ["$.status"]
+    sidecar_of(edited).write_text(json.dumps(whole))
     results = tmp_path / "junit.xml"
     words = ("verify", edited, "--agents-dir", agents(tmp_path), "--junit", results, "--quiet")
     written = ends(1, *words)
@@ -51,7 +54,7 @@ def test_one_fails(kept: Path, tmp_path: Path, ends: Ends) -> None:
         '  golden: check({"order":"Z\\u001b"})',
         '  actual: check({"order":"A"})',
         "The golden was edited: ",
-        "PASS two",
+        "PASS two\n    turn 1: the response of check is blank at $.status\n",
     ):
         assert line in written.out
     suite = ET.parse(results).getroot()[0]  # noqa: S314 - it was written here
