@@ -65,13 +65,7 @@ def criteria_editor(
         config: The agent that is evaluated; None where it is not loaded.
     """
     draft = workspace.criteria
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
-    ):
-        st.markdown("**Criteria**", width="content")
-        _kept(workspace)
-        st.space("stretch")
-        side = named_views("Criteria: view", SIDES, "criteria_side", "criteria")
+    side, save = _head(workspace)
     st.caption("For `adk eval` and `golden-trace eval`. Verify has its own options.")
     if draft.problem:
         problem("Loading or saving the criteria failed.", draft.problem)
@@ -90,6 +84,21 @@ def criteria_editor(
         found = unmet(document, variables_set(VERTEX, config), problem_of=problem_of, scenarios=scenarios)
         _unmet(list(found), is_agents=config is not None and config.runs_elsewhere)
     _buttons(workspace)
+    if save:
+        _save(workspace)
+        st.rerun()
+
+
+def _head(workspace: Workspace) -> tuple[str, bool]:
+    """Draw the heading; return the side that was chosen, and whether to save."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
+    ):
+        st.markdown("**Criteria**", width="content")
+        _kept(workspace)
+        save = _save_button(workspace)
+        st.space("stretch")
+        return named_views("Criteria: view", SIDES, "criteria_side", "criteria"), save
 
 
 def _kept(workspace: Workspace) -> None:
@@ -97,7 +106,7 @@ def _kept(workspace: Workspace) -> None:
     if draft.is_saved:
         st.badge("Saved", icon=":material/check:", color="green")
     elif draft.has_file:
-        st.badge("Changed", icon=":material/edit:", color="orange")
+        st.badge("Not saved", icon=":material/edit:", color="orange")
     else:
         st.badge("No file yet", color="gray")
 
@@ -163,18 +172,19 @@ def _unmet(sentences: list[str], *, is_agents: bool) -> None:
         st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
 
 
+def _save_button(workspace: Workspace) -> bool:
+    return st.button(
+        "Save",
+        key=key_of(workspace, "criteria_save"),
+        icon=":material/save:",
+        disabled=workspace.criteria.document is None,
+        help="Saves them where `adk eval` finds them for all sets in this folder",
+    )
+
+
 def _buttons(workspace: Workspace) -> None:
     draft = workspace.criteria
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        if st.button(
-            "Save",
-            key=key_of(workspace, "criteria_save"),
-            icon=":material/save:",
-            disabled=draft.is_saved or draft.document is None,
-            help="Saves them where `adk eval` finds them for all sets in this folder",
-        ):
-            _save(workspace)
-            st.rerun()
         if st.button(
             "Reload",
             key=key_of(workspace, "criteria_load"),
