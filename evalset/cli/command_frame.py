@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
 from evalset.cli.terminal_output import BAD_INPUT, INTERRUPTED, Ends, ProgressLine
-from evalset.files.eval_names import import_command, importable_kind
+from evalset.files.eval_names import importable_kind
 from simulator.base.documents import open_file, read_file
 
 Option: TypeAlias = Mapping[str, Any]
@@ -198,10 +198,11 @@ def _words(error: Exception, given: argparse.Namespace) -> str:
 def _doctor_advice(path: Path) -> str:
     """Return a sentence to append to the error on an eval set; empty where the doctor finds nothing."""
     from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
+    from evalset.importing.import_files import import_advice  # noqa: PLC0415 - as above
 
     with suppress(OSError, ValueError):
         if what := importable_kind(read_file(path)):
-            return f". It is {what}. Import it: {import_command(path)}"
+            return f". It is {what}. {import_advice(path)}"
     found = [each for file in examine([path]).files if file.file == path for each in file.findings]
     errors = [each for each in found if each.severity == "error"]
     if not errors:

@@ -40,7 +40,6 @@ from evalset.files.eval_names import (
     ARCHIVE_STARTS,
     flaw_of_eval_id,
     holds_cases,
-    import_command,
     importable_kind,
     no_case,
     unique_eval_id,
@@ -48,6 +47,7 @@ from evalset.files.eval_names import (
 from evalset.files.set_writer import EvalSetWriter
 from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.golden_trace.case_script import read_cases, without_names
+from evalset.importing.import_files import import_advice
 from evalset.recorded.recorder import record, recorded_case, recorded_for
 from evalset.recorded.recording import RecordedCase, unsure_in
 from evalset.recorded.recording_files import (
@@ -233,7 +233,7 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         content = read_file(path)
         text = text_of_archive(content) if content.startswith(ARCHIVE_STARTS) else content.decode()
         if what := importable_kind(text.encode()):
-            raise Ends(BAD_INPUT, f"{path}: this is {what}, not a script. Import it: {import_command(path)}")
+            raise Ends(BAD_INPUT, f"{path}: this is {what}, not a script. {import_advice(path)}")
         if not holds_cases(text):
             if (converted := convert_old_form(path, text.encode())) is None:
                 return read_script(text), ()

@@ -25,6 +25,7 @@ from evalset.files.eval_names import (
     are_of_session,
     base_name,
     case_digest,
+    import_command,
     is_dataset_case,
     reviews_path,
 )
@@ -133,6 +134,15 @@ def trial_import(path: Path) -> Harvest:
     except OSError as error:
         harvest.tell(path.name, f"cannot be read: {error.strerror or error}")
     return harvest
+
+
+def import_advice(path: Path) -> str:
+    """Return a sentence with the command that imports a file, or that an import finds no case in it."""
+    return (
+        f"Import it: {import_command(path)}"
+        if trial_import(path).eval_ids
+        else "An import finds no case in it"
+    )
 
 
 def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:

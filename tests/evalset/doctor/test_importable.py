@@ -93,11 +93,15 @@ NO_CASES: dict[str, bytes] = {
 def test_an_import_that_finds_no_case_is_not_offered(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What looks like sessions or a case, and holds none that an import takes, is named with the reason."""
+    """What looks like sessions or a case, and holds none that an import takes, is named with the reason; `verify` and `run` offer the same."""
     path = tmp_path / name
     path.write_bytes(NO_CASES[name])
     (finding,) = examine([path]).findings
     imported = main(["import", str(path), "--out", str(tmp_path / "new.evalset.json")])
     assert ("Import it" in finding.remedy) is (imported == 0)
     assert finding.code == "not-an-eval-set"
-    assert (imported, bool(capsys.readouterr().err)) == ((0, False) if name == "case.json" else (1, True))
+    told = capsys.readouterr()
+    assert (imported, bool(told.err)) == ((0, False) if name == "case.json" else (1, True))
+    for words in (["verify", str(path)], ["run", "order_desk", "--script", str(path), "--out", "new.json"]):
+        assert main(words) == 2
+        assert ("Import it" in capsys.readouterr().err) is (imported == 0)
