@@ -87,21 +87,24 @@ async def verdict_on(
         blame = blame._replace(edits=())  # an edit of the golden takes no agent away
     if divergence is None:
         return None, told_edits(blame)
-    evidence = _evidence(each, replay, models, replay.otherwise or _on_the_way(divergence, compared.inner))
+    evidence = _evidence(each, replay, models, divergence, compared.inner)
     is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
     why = replay.error or "; ".join(replay.unrecorded[:1])
     judgement = judged(divergence, golden, actual, evidence, why, is_whole=is_whole, blame=blame)
     return judgement, told_edits(blame)
 
 
-def _evidence(each: ReadyCase, replay: CaseReplay, models: Players, otherwise: str) -> Evidence:
-    """Gather what is known beside the golden and the run; `otherwise` is what the agent does that no golden tells."""
+def _evidence(
+    each: ReadyCase, replay: CaseReplay, models: Players, divergence: Divergence, inner: Divergence | None
+) -> Evidence:
+    """Gather what is known beside the golden and the run; an error of it counts where it ended the turn of the divergence."""
+    is_last = divergence.turn >= len(replay.turns) - 1
     edits = recording_edits(each.recorded)
     return evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
         doctor=each.doctor(),
         renamed=each.renamed,
-        otherwise=otherwise,
-        raised="" if replay.unrecorded else replay.error,
+        otherwise=replay.otherwise or _on_the_way(divergence, inner),
+        raised=replay.error if is_last and not replay.unrecorded else "",
         written=written_turns(each.recorded) if models == "real" else frozenset(),
         recording=tuple(edit for edit in edits if models == "recorded" or not edit.of_model),
     )

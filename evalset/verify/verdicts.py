@@ -481,7 +481,9 @@ def _agent(
         *([_UNSET + _some(evidence.unset)] if evidence.unset else []),
     )
     theirs = divergence.pairs[0].actual
-    has_stopped = evidence.raised and (theirs is None or not (theirs.tool or theirs.text))
+    has_stopped = evidence.raised and (
+        divergence.what == "text" or theirs is None or not (theirs.tool or theirs.text)
+    )
     done = evidence.otherwise or ("ends with an error" if has_stopped else does(divergence))
     verdict, unsure = _of_the_agent(divergence, evidence)
     is_inner = any(step.within for step in (divergence.pairs[0].golden, divergence.pairs[0].actual) if step)

@@ -694,6 +694,25 @@ def test_a_plugin_that_fails_is_what_is_blamed(tmp_path: Path, verifies: Ends) -
     assert "Error in plugin 'audit'" in told
 
 
+@pytest.mark.parametrize(
+    ("fails_in", "words"), [(1, "ends with an error"), (2, "gives a different final response")]
+)
+def test_an_error_of_the_agents_code_comes_before_what_was_said_until_then(
+    tmp_path: Path, verifies: Ends, *, fails_in: int, words: str
+) -> None:
+    """What a model said in that turn is no final response; another one in an earlier turn is."""
+    agents = graph(tmp_path, "review, quiet")
+    module = agents / "small" / "agent.py"
+    raises = f"TURNS.append(1)\n    if len(TURNS) == {fails_in}:\n        RequestInput('Approve?')"
+    module.write_text("TURNS = []\n" + module.read_text().replace("pass", raises))
+    turn = (event("review", text="Pending."), event("someone", text="Approved"))
+    told = verifies(
+        1, traced(tmp_path, event("user", text="Go."), *turn, event("user", text="On."), *turn), agents
+    ).out
+    assert f"The agent {words}" in told
+    assert "TypeError" in told
+
+
 @pytest.mark.long
 def test_a_question_that_a_trace_keeps_as_nothing_blames_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verifies: Ends
