@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from evalset.measured import MeasuredAgent, measured_agent
-from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran, asking_tool
+from evalset.recorded.recorded_turns import agents_as_tools, agents_that_ran, asking_tool, signed_agents
 from evalset.recorded.recording import RecordedCase, is_imported, lean, without_golden
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
@@ -86,10 +86,18 @@ class KnownAgent(NamedTuple):
         }
 
     def gone_agents(self, recorded: RecordedCase) -> frozenset[str]:
-        """Return the agents that took turns in a recording and are not there any more; of a tool that is gone itself not those inside of it."""
-        if is_imported(recorded) or self.own_code:
+        """Return the agents that took turns in a recording and are not there any more; of a tool that is gone itself not those inside of it.
+
+        An import calls authors agents of which nobody knows that they were; the signature of a thought is a model's alone.
+        """
+        if self.own_code:
             return frozenset()
-        return agents_that_ran(recorded, self.agent_tools.keys()) - self.agents
+        ran = (
+            signed_agents(recorded)
+            if is_imported(recorded)
+            else agents_that_ran(recorded, self.agent_tools.keys())
+        )
+        return ran - self.agents
 
     @property
     def brings_more(self) -> tuple[str, ...]:

@@ -64,6 +64,18 @@ def agents_that_ran(recorded: RecordedCase, tools: AbstractSet[str] | None = Non
     return frozenset(ran - {"", _BESIDE_AGENTS})
 
 
+def signed_agents(recorded: RecordedCase) -> frozenset[str]:
+    """Return the agents in whose recorded turns is the signature of a model's thought."""
+    models = (model for turn in recorded.turns for model in turn.models)
+    return frozenset(
+        model.agent
+        for model in models
+        for response in model.responses
+        for part in parts_of(response.get("content"))
+        if {"thought_signature", "thoughtSignature"} & part.keys()
+    ) - {"", _BESIDE_AGENTS}
+
+
 def agents_as_tools(recorded: RecordedCase) -> frozenset[str]:
     """Return the tools that are agents, and ran."""
     runs = (run.tool for turn in recorded.turns for run in turn.agents)

@@ -103,18 +103,22 @@ def _evidence(
     return evidence_of(each.recorded, each.config, replay.refused_calls)._replace(
         doctor=each.doctor(),
         renamed=each.renamed,
-        otherwise=replay.otherwise or _on_the_way(divergence, inner),
+        otherwise=replay.otherwise or _does_otherwise(each, replay, divergence, inner),
         raised=replay.error if is_last and not replay.unrecorded else "",
         written=written_turns(each.recorded) if models == "real" else frozenset(),
         recording=tuple(edit for edit in edits if models == "recorded" or not edit.of_model),
     )
 
 
-def _on_the_way(divergence: Divergence, inner: Divergence | None) -> str:
-    """Say that a call came to the agent of an agent tool with other arguments, where that is the divergence; empty where it is not."""
+def _does_otherwise(
+    each: ReadyCase, replay: CaseReplay, divergence: Divergence, inner: Divergence | None
+) -> str:
+    """Say that a call came to the agent of an agent tool with other arguments, or an agent is gone, where that is the divergence; empty where it is not."""
     first = divergence.pairs[0].golden
-    is_on_the_way = divergence is inner and first is not None and not first.within
-    return f"runs {first.tool} with different arguments" if first and is_on_the_way else ""
+    if first is not None and divergence is inner and not first.within:
+        return f"runs {first.tool} with different arguments"
+    gone = {model.agent for _, model in gone_turns(each.recorded, each.config, replay.models)}
+    return f"does not run {first.author} any more" if first is not None and first.author in gone else ""
 
 
 def _unheard(each: ReadyCase, replay: CaseReplay, golden: Sequence[Sequence[Step]]) -> Divergence | None:

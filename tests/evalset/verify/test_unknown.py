@@ -906,6 +906,11 @@ def test_a_trace_that_ends_with_a_question_is_compared_with_it(tmp_path: Path, v
     assert "final_response" not in case["conversation"][0]
     agents = graph(tmp_path, "review, ask, close")
     assert verified(written, agents) == 0
+    (tmp_path / "signed").mkdir()
+    asks[1]["content"]["parts"][0]["thought_signature"] = "c2lnbmVk"  # only a model signs what it says
+    signed = traced(tmp_path / "signed", *asks, responses=[filler])
+    assert verified(signed, agents) == 0
+    assert "does not run review any more" in verifies(1, signed, graph(tmp_path / "less", "ask, close")).out
     module = agents / "small" / "agent.py"
     module.write_text(module.read_text().replace("Approve?", "Reject?"))
     assert "asks the user something else" in verifies(1, written, agents).out
