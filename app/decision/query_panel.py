@@ -125,7 +125,10 @@ def _typed_for_the_turn_before(view: SimulationView, drafts: UnsentTexts) -> str
     turns = view.session.turns
     if not turns:
         return ""
-    typed = str(KeptInputs(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
+    before = str(len(turns) - 1)
+    # The same message stands in another field while a late result is waited for.
+    places = [KeptInputs(drafts, name, before).value(f"{name}_text") for name in ("query", "again")]
+    typed = str(next(filter(None, places), ""))
     said = text_and_files(turns[-1].message)
     return "" if said is not None and typed == said[0] else typed
 

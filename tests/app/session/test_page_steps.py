@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.tools import LongRunningFunctionTool
 
 from app.decision.decision_panel import decision_panel
 from app.live.player_names import PLAYERS
@@ -16,7 +17,7 @@ from app.screens import session_page
 from app.session import timeline_panel
 from app.session.header_panel import header
 from app.session.timeline_view import another_way_from, step_words, taken_back
-from simulator.facts import Failed, Returned, ToolAnswered
+from simulator.facts import Deferred, Failed, Returned, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.answers import ModelAnswer, ToolAnswer, raised
 from simulator.session.commands import GoOn, Redo
@@ -182,6 +183,28 @@ def test_what_was_typed_for_a_call_is_there_whenever_it_waits(session: Simulatio
     for tip, typed in ((first, "B"), (second, "C")):
         session.move_head(tip, wait=PATIENCE)
         assert tab.run().typed("response_") == f'{{"status": "{typed}"}}'
+
+
+def test_a_message_that_was_typed_beside_a_late_result_stays() -> None:
+    """Where somebody else gives the result meanwhile, as in another tab, the message stands where the next one is written."""
+    config = agent_of(
+        [call("find", order_id="A")],
+        [say("Wait.")],
+        [say("It is there.")],
+        tools=[LongRunningFunctionTool(find)],
+    )
+    simulation = opened(config)
+    taken_in(simulation)
+    simulation.query(QUERY, wait=PATIENCE)
+    simulation.answer(simulation.pending[0], ToolAnswer(outcome=Deferred()), wait=PATIENCE)
+    (late,) = simulation.session.open_calls
+    tab = Tab(simulation.session.session_id)
+    next(each for each in tab.app.button_group if str(each.key).startswith("waiting_")).set_value(
+        "query 1"
+    ).run()
+    tab.type("again_text", "What was typed.")
+    simulation.reply(late.call_id, {"status": "found"}, wait=PATIENCE)
+    assert tab.run().typed("query_text_") == "What was typed."
 
 
 def test_what_was_written_after_a_corrected_answer_is_offered_again() -> None:
