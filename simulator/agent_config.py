@@ -48,7 +48,7 @@ class SimulatedAgentConfig:
             raise AgentConfigError("SimulatedAgentConfig.name is empty; set the name to show in the studio")
         if not is_agent(self.root_agent):
             raise AgentConfigError(
-                f"SimulatedAgentConfig {self.name!r}: agent is a {type(self.agent).__name__}, not an ADK agent, "
+                f"SimulatedAgentConfig {self.name!r}: agent is of type {type(self.agent).__name__}, not an ADK agent, "
                 "Workflow or App"
             )
         if problem := _path_problem(self.eval_set_path):
@@ -113,7 +113,7 @@ def _is_folder(place: Path) -> bool:
 def _path_problem(path: object) -> str | None:
     """Return why something is not the path of a file, whether that is there yet or not; None if it is one."""
     if not isinstance(path, (str, Path)):
-        return f"is a {type(path).__name__}, not a path"
+        return f"is of type {type(path).__name__}, not a path"
     if not str(path).strip():
         return "is empty"
     if "\0" in str(path):

@@ -26,6 +26,8 @@ IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
 MOST_SETS = 500
 _DEEPEST, _SECONDS = 8, 0.5
 """So far each folder is looked through for the list."""
+_HEAD = 2_000
+"""So many bytes of a `.json` file of another name are looked at."""
 _COUNTING = Lock()
 """Held while uploads are counted and one is kept."""
 _read: Counter[Path] = Counter()
@@ -86,7 +88,7 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
         (path, agent)
         for folder, agent in homes.items()
         for path in files_below(folder, deepest=_DEEPEST, seconds=_SECONDS)
-        if _is_set(path.name)
+        if _is_set(path.name) or _begins_as_set(path)
     )
     for path, agent in islice(chain(uploads, below), MOST_SETS):
         if (line := _line(path, agent, is_upload=path.parent == own)) is not None:
@@ -117,6 +119,18 @@ def _uploads_in(folder: Path) -> Iterator[Path]:
 
 def _is_set(name: str) -> bool:
     return not name.startswith(".") and name.endswith((*EVAL_SET_ENDINGS, DATASET))
+
+
+def _begins_as_set(path: Path) -> bool:
+    """Return whether a file of another name begins as ADK writes an eval set."""
+    if path.suffix != ".json":
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return False
+    return b'"eval_set_id"' in head and b'"eval_cases"' in head
 
 
 def _line(path: Path, agent: str, *, is_upload: bool = False) -> SetLine | None:

@@ -477,11 +477,15 @@ class TypedWords(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonField(Field):
-    """Any JSON, written by hand; `blank` is what an empty field starts with. `is_open`: nobody has said what it holds, so words need no quotes."""
+    """Any JSON, written by hand; `blank` is what an empty field starts with. `is_open`: nobody has said what it holds, so words need no quotes.
+
+    `suggestions` are texts to choose from where it is open.
+    """
 
     kind, is_simple = "json", False
     blank: str = ""
     is_open: bool = False
+    suggestions: tuple[str, ...] = ()
 
     @override
     def fits(self, value: Any) -> bool:
@@ -536,6 +540,8 @@ class JsonField(Field):
             st.text_input(**named, key=key, on_change="rerun", placeholder="Text, number or JSON")
             with place():
                 self._say(form.kept, seed, at)
+            most = _SIDE_BY_SIDE if at.shows_label else 0
+            suggested(form.kept, f"json:{at.name}", at.label, self.suggestions, most=most)
         else:
             named["label"] = f"{at.label} (JSON)"
             st.text_area(**named, key=key, height="content", on_change=form.on_change)

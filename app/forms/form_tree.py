@@ -193,7 +193,8 @@ def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
         case "null":
             return ConstField(value=None, **about)
         case _:
-            return JsonField(is_open="type" not in schema, **about)
+            is_open = "type" not in schema
+            return JsonField(is_open=is_open, suggestions=_suggestions(schema) if is_open else (), **about)
 
 
 def _text(schema: dict[str, Any], name: str) -> Field:

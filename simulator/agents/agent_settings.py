@@ -61,9 +61,11 @@ class AgentSettings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.agents_dir, (Path, NoneType)):
-            raise AgentSettingsError(f"agents_dir is a {type(self.agents_dir).__name__}, not a pathlib.Path")
+            raise AgentSettingsError(
+                f"agents_dir is of type {type(self.agents_dir).__name__}, not a pathlib.Path"
+            )
         if not isinstance(self.agents_file, (str, NoneType)):
-            raise AgentSettingsError(f"agents_file is a {type(self.agents_file).__name__}, not a str")
+            raise AgentSettingsError(f"agents_file is of type {type(self.agents_file).__name__}, not a str")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -188,6 +188,6 @@ def _checked(listed: object, name: str) -> Iterator[SimulatedAgentConfig]:
     for place, one in enumerate(listed):
         if not isinstance(one, SimulatedAgentConfig):
             raise AgentLoadError(
-                f"{name}: {LIST_NAME}[{place}] is a {type(one).__name__}, not a SimulatedAgentConfig"
+                f"{name}: {LIST_NAME}[{place}] is of type {type(one).__name__}, not a SimulatedAgentConfig"
             )
     return iter(listed)

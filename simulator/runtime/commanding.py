@@ -141,7 +141,7 @@ class Commanding(ABC):
             SimulationError: Models of this session are made in another process.
         """
         raise SimulationError(
-            f"an agent in a separate process takes the name of a model, not a {type(model).__name__}"
+            f"an agent in a separate process takes the name of a model, not a value of type {type(model).__name__}"
         )
 
     @property

@@ -449,7 +449,9 @@ def content_of(message: str | JsonObject | types.Content) -> JsonObject:
     if isinstance(message, types.Content):
         message = message.model_dump(mode="json", exclude_none=True)
     if not isinstance(message, dict):
-        raise SimulationError(f"the user message is a {type(message).__name__}, not a text or a Content")
+        raise SimulationError(
+            f"the user message is of type {type(message).__name__}, not a text or a Content"
+        )
     content: JsonObject = plain(message, "user message")
     if unknown := sorted(content.keys() - {"role", "parts"}):
         raise SimulationError(f"the user message has fields that Content does not have: {', '.join(unknown)}")

@@ -224,7 +224,11 @@ def test_the_list_has_the_sets_that_the_doctor_finds(path: Path) -> None:
     for place in (*places, installed):
         place.mkdir(parents=True, exist_ok=True)
         (place / "more.evalset.json").write_bytes(path.read_bytes())
+    plain, other = home / "evals" / "plain.json", home / "evals" / "other.json"
+    plain.write_bytes(path.read_bytes())
+    other.write_text('{"eval_set_id": "of_results"}')
     tab = Tab().click("open_sets")
+    assert (str(plain) in tab.literal, str(other) in tab.literal) == (True, False)
     theirs = folders(catalogue().entries(), "browser-a")
     assert not {home, path.parents[1]} & theirs.keys()
     found = {str(file.file) for file in examine([home]).files}
