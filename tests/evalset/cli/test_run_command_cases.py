@@ -152,11 +152,14 @@ def test_an_archive_that_is_no_download_is_refused_with_the_reason(
 def test_a_session_in_the_place_of_a_script_is_offered_to_the_import(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command says what the file is, and the command that takes it."""
-    path = tmp_path / "kept.json"
-    path.write_text('{"format": "golden-trace-studio/session", "version": 1}')
-    assert run("order_desk", "--script", path, "--out", tmp_path / "out.evalset.json") == 2
-    assert f"golden-trace import {path}" in capsys.readouterr().err
+    """The command says what the file is, and the command that takes it, where that finds a case in it."""
+    path, kept = tmp_path / "kept.json", Path(__file__).parents[2] / "conformance/files/finished.session.json"
+    for content in (kept.read_text(), '{"format": "golden-trace-studio/session", "version": 1}'):
+        path.write_text(content)
+        assert run("order_desk", "--script", path, "--out", tmp_path / "out.evalset.json") == 2
+        said = capsys.readouterr().err
+        assert "a session of the studio" in said
+        assert (f"golden-trace import {path}" in said) == (content == kept.read_text())
 
 
 CLOCK = """
