@@ -52,14 +52,14 @@ async def _let_endless_come_last() -> None:
 
 
 def _come_last() -> None:
-    from simulator.kernel.agent_kernels import let_endless_come_last  # noqa: PLC0415 - as below
+    from simulator.kernel.kernel_processes import let_endless_come_last  # noqa: PLC0415 - as below
 
     for agent in let_endless_come_last():
         _LOG.info("The process of %s uses the CPU without a pause, and now runs after all others", agent)
 
 
 def _end_idle() -> None:
-    from simulator.kernel.agent_kernels import end_idle  # noqa: PLC0415 - the server listens before this is imported
+    from simulator.kernel.kernel_processes import end_idle  # noqa: PLC0415 - the server listens before this is imported
 
     for agent in end_idle():
         _LOG.info("The process of %s was unused and has been stopped", agent)

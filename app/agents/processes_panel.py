@@ -10,7 +10,7 @@ from app.forms.safe_labels import literal, safe_label
 from app.forms.widget_store import slug
 from simulator.agents import AgentEntry
 from simulator.base.frozen_value import Value
-from simulator.kernel.agent_kernels import IDLE_SECONDS, AgentProcess
+from simulator.kernel.kernel_processes import IDLE_SECONDS, AgentProcess
 
 
 class ChoosePython(Value):

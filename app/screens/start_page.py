@@ -49,9 +49,9 @@ from simulator.agents.agent_directory import directory_of
 from simulator.agents.agent_settings import choose_python, chosen_python, interpreter_named
 from simulator.agents.load_failure import load_with_placeholders
 from simulator.base.secret_masking import error_words
-from simulator.kernel.agent_kernels import agent_processes, restart
 from simulator.kernel.kernel import KernelError
 from simulator.kernel.kernel_agent import KernelAgentConfig, needs_of, unreachable
+from simulator.kernel.kernel_processes import agent_processes, restart
 
 LOOK_AGAIN_SECONDS = 0.2
 LOOK_AGAIN_LOADING_SECONDS = 0.5

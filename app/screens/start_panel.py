@@ -36,8 +36,9 @@ from simulator.agents.agent_directory import AgentDirectory, said_together
 from simulator.agents.load_failure import VARIABLE, placeholder_words
 from simulator.base.frozen_value import Value
 from simulator.base.json_values import JsonObject
-from simulator.kernel.agent_kernels import LOAD_SECONDS, AgentProcess
+from simulator.kernel.agent_kernels import LOAD_SECONDS
 from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import AgentProcess
 
 _COLUMNS = (1, 1.3)
 _STEPS = """

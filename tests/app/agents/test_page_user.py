@@ -17,8 +17,8 @@ import evalset
 from app.screens import start_page
 from app.session.timeline_view import step_words
 from simulator.facts import UserSeated
-from simulator.kernel.agent_kernels import AgentProcess
 from simulator.kernel.kernel import KernelError
+from simulator.kernel.kernel_processes import AgentProcess
 from simulator.runtime import Simulation
 from tests.app.page_driver import HOSTILE, Tab
 from tests.evalset.files.examples import AGENT, a_case

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any, cast
 
 import pytest
@@ -13,7 +15,7 @@ from simulator import SimulatedAgentConfig, demo_agent
 from simulator.agents import DEMOS
 from simulator.agents.agent_directory import directory_of
 from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
-from simulator.kernel.kernel_server import Server
+from simulator.kernel.kernel_server import FOR_KERNELS, FOR_REPLAYS, Server
 from simulator.kernel.messages import Channel, KernelCall, KernelReply, SessionDisplay
 from simulator.runtime.knowledge.knowledge import ToolShapes, agents_as_tools
 from simulator.session.commands import Query, written
@@ -89,3 +91,14 @@ def test_agents_as_tools_and_below_workflows() -> None:
     assert directory_of(like) == directory_of(config.root_agent)
     assert agents_as_tools(like) == {"helper": "helper"}
     assert ToolShapes(like).known({}, ()).keys() == {"look_up"}
+
+
+def test_a_kernel_needs_nothing_but_what_an_agent_has() -> None:
+    """An agent with packages of its own has no psutil: only the studio's process, which starts others, asks the system about them."""
+    modules = sorted({*FOR_KERNELS.values(), FOR_REPLAYS, "simulator.kernel.kernel_server"})
+    names = "sys.modules.update(psutil=None, streamlit=None, pandas=None)"
+    text = f"import importlib, sys; {names}; [importlib.import_module(each) for each in {modules}]"
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel import agent_kernels, remote_simulation
-from simulator.kernel.agent_kernels import agent_processes, end_idle, let_endless_come_last, restart
+from simulator.kernel import agent_kernels, kernel_processes, remote_simulation
 from simulator.kernel.kernel import LONGEST_LINE, printed_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.kernel.process_setup import LAST
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
@@ -35,7 +35,7 @@ from tests.simulator.kernel.projects import (
 pytestmark = pytest.mark.process
 
 
-def of(config: KernelAgentConfig) -> agent_kernels.AgentProcess | None:
+def of(config: KernelAgentConfig) -> kernel_processes.AgentProcess | None:
     """Return what is said of the agent's process."""
     number = config.kernels.running
     wanted = None if number is None else number.process_id
