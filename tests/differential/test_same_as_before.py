@@ -33,9 +33,9 @@ PLAYS, RULE_SETS, AT_ONCE = 2_000, 10_000, 250
 """How many sessions and rule sets are drawn, and how many sessions one process plays."""
 
 BY_CHANCE = re.compile(
-    r"(?<=_ms\": )[\d.e-]+|(?<=\"at_once\": )\w+|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.+:Z]*|\b1\d{9}\.\d+|\b[\d.]+ m?s\b|(?<=,)\d+\.\d{2,}(?=,)"
+    r"(?<=_ms\": )[\d.e-]+|(?<=\"at_once\": )\w+|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.+:Z]*|\b1\d{9}\.\d+|\b[\d.]+ m?s\b|(?<=tools\.py, line )\d+|(?<=,)\d+\.\d{2,}(?=,)"
 )
-"""What differs between two runs of one program: how long a thing took, and when it was."""
+"""What differs between two runs of one program: how long a thing took, when it was, and in which line of a demo's tools a value was found."""
 
 
 LEFT_OUT = {
@@ -46,7 +46,9 @@ LEFT_OUT = {
     r"response_words_of_code|checks\.4\.": "The words that an agent's code writes are compared beside those of its models.",
     r"^version = ": "A recording has the version of the newest that it holds.",
     r"(fingerprint|source_sha256) = ": "The demo agents' files are others, with the same tools and answers.",
-    r"\.seconds = ": "How long a replay took.",
+    r"(^|\.)seconds = ": "How long a replay took.",
+    r"recorded_models = ": "A recording notes which turns of models its golden had, so that an edit of them is told from another run.",
+    r"models\.\d+\.path = ": "A turn of a model inside of an agent tool has the call that it belongs to, so that two at once are not swapped.",
 }
 """The lines that are compared no more, each found by what it holds, and why they differ."""
 
