@@ -21,7 +21,7 @@ from app.live.live_sessions import LiveSession, Registry, RegistryFullError, Uns
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.agent_directory import AgentDirectory
 from simulator.journal import Journal
-from simulator.kernel import agent_kernels
+from simulator.kernel import kernel_processes
 from simulator.seats.requests import RunningCall
 from simulator.session import SimulationSession
 from tests.app.fakes import FakeAgent, FakeSimulation
@@ -112,8 +112,8 @@ def test_the_oldest_draft_goes_first() -> None:
 
 def test_the_log_names_the_agent(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """A process that nobody uses any more, and one that computes without a pause."""
-    monkeypatch.setattr(agent_kernels, "end_idle", lambda: ["desk"])
-    monkeypatch.setattr(agent_kernels, "let_endless_come_last", lambda: ["planner"])
+    monkeypatch.setattr(kernel_processes, "end_idle", lambda: ["desk"])
+    monkeypatch.setattr(kernel_processes, "let_endless_come_last", lambda: ["planner"])
     with caplog.at_level(logging.INFO):
         lifespan._end_idle()
         lifespan._come_last()

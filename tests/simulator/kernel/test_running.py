@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel import agent_kernels, kernel_processes, remote_simulation
+from simulator.kernel import kernel_processes, remote_simulation
 from simulator.kernel.kernel import LONGEST_LINE, printed_lines
 from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
@@ -100,7 +100,7 @@ def test_where_memory_is_short_the_one_that_waits_longest_ends(
     """Not before, and not one that was used just now."""
     end_idle(available=lambda: 0.0)
     assert runs(config)
-    monkeypatch.setattr(agent_kernels, "_LATELY_SECONDS", 0.0)
+    monkeypatch.setattr(kernel_processes, "_LATELY_SECONDS", 0.0)
     end_idle(available=lambda: 0.9)
     assert runs(config)
     end_idle(available=lambda: 0.01)

@@ -48,7 +48,7 @@ _NO_PATHS: list[tuple[Any, str]] = [
     [
         *(("name", name, "") for name in ("", "  ", "\n")),
         *(
-            ("agent", agent, f"is a {type(agent).__name__}, ")
+            ("agent", agent, f"is of type {type(agent).__name__}, ")
             for agent in (None, "clerk", object(), LlmAgent, 5)
         ),
         *(("eval_set_path", path, f".*{words}") for path, words in _NO_PATHS),
