@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from google.adk.agents.callback_context import CallbackContext
-from google.adk.tools import LongRunningFunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from app.decision.decision_panel import decision_panel
 from app.live.player_names import PLAYERS
